@@ -23,4 +23,10 @@ is_deeply [ sort { $a <=> $b } map { $_->{elements} } @{ $values->{objects} } ],
 $file = Heapsh->start('no-room')->capture;
 is Heapsh::ask_json($file, 'find', '--count', 'type', 'struct table')->{count}, 40, 'all tables, whatever leads to the end of one';
 is_deeply Heapsh::ask_json($file, 'find', 'evidence', 'pool')->{objects}, [], 'none of which is a pool';
+
+# No type of the nodes' size begins with what the stale pointers lead to.
+$file = Heapsh->start('stale-slots')->capture;
+my $nodes = Heapsh::ask_json($file, 'find', 'type', 'struct node');
+is $nodes->{count}, 200, 'nodes have the name of their siblings, whatever an old array leads to';
+is scalar(grep { $_->{evidence} eq 'vote' } @{ $nodes->{objects} }), 20, 'by which those are known';
 done_testing;

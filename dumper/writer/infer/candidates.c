@@ -359,15 +359,27 @@ const struct candidate *candidates_meant(const struct inference *inference,
 	return NULL;
 }
 
-const struct candidate *candidates_elected(const struct candidates *candidates)
+// True if no candidate has the hinted parts, so that nothing explains the hints.
+static bool are_unexplained(const struct candidates *candidates)
 {
+	for (uint32_t i = 0; i < candidates->count; i++) {
+		if (candidates->list[i].parts > 0)
+			return false;
+	}
+	return !candidates->too_many;
+}
+
+const struct candidate *candidates_elected(const struct candidates *candidates, uint32_t siblings)
+{
+	bool outweigh = candidates->voters * UINT64_C(2) >= siblings && are_unexplained(candidates);
+
 	for (uint32_t i = 0; i < candidates->count; i++) {
 		const struct candidate *candidate = &candidates->list[i];
 
 		if (candidate->votes >= NAMING_VOTERS &&
 		    candidate->votes * UINT64_C(1000) >=
 			    candidates->voters * (uint64_t)NAMING_PER_MILLE &&
-		    is_accepted(candidates, candidate, HINTS))
+		    (outweigh || is_accepted(candidates, candidate, HINTS)))
 			return candidate;
 	}
 	return NULL;

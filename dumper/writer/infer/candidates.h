@@ -98,8 +98,13 @@ const struct candidate *candidates_only_whole(const struct inference *inference,
 const struct candidate *candidates_meant(const struct inference *inference,
 					 const struct candidates *candidates);
 
-/** The type that nearly all siblings have. */
-const struct candidate *candidates_elected(const struct candidates *candidates);
+/**
+ * The type that nearly all siblings have. Where it is that of most blocks of the kind, hints that no
+ * type of their size explains do not speak against it: stale pointers made them.
+ *
+ * @param siblings  blocks of the kind, with and without a name
+ */
+const struct candidate *candidates_elected(const struct candidates *candidates, uint32_t siblings);
 
 /** The type that agrees best with the contents, of those that have the hinted parts. */
 const struct candidate *candidates_best_whole(const struct inference *inference,

@@ -159,6 +159,30 @@ static bool is_of_arrays(const struct inference *inference, const struct site_su
 	return false;
 }
 
+// True if no type of a block's size has the parts that its hints tell of.
+static bool is_unexplained(const struct inference *inference, heap_object_id object)
+{
+	struct candidates candidates;
+
+	candidates_init(&candidates);
+	candidates_add_hinted(inference, object, &candidates);
+	return candidates.count == 0;
+}
+
+// True if a block may have the name of its kind although no hint speaks for it.
+static bool may_have(const struct inference *inference, const struct kind *kind,
+		     heap_object_id object, const struct candidate *candidate, enum rank rank,
+		     enum verdict word, uint64_t *words)
+{
+	if (rank == RANK_EMBEDDED)
+		return false;
+	if (word == VERDICT_AGAINST)
+		return rank == RANK_VOTE && candidate->votes * UINT64_C(2) >= kind->count &&
+		       is_unexplained(inference, object) &&
+		       agrees(inference, object, candidate, words);
+	return candidate->is_result || agrees(inference, object, candidate, words);
+}
+
 // Names the blocks of a kind without a name; by parts, only those with hints of these parts.
 HEAP_MUST_CHECK
 static struct heap_error *claim_kind(struct inference *inference, const struct kind *kind,
@@ -181,8 +205,7 @@ static struct heap_error *claim_kind(struct inference *inference, const struct k
 		if (word == VERDICT_FOR)
 			HEAP_TRY(naming_claim_member(inference, object, candidate, RANK_EMBEDDED,
 						     claimed));
-		else if (word == VERDICT_NONE && rank != RANK_EMBEDDED &&
-			 (candidate->is_result || agrees(inference, object, candidate, words)))
+		else if (may_have(inference, kind, object, candidate, rank, word, words))
 			HEAP_TRY(naming_claim_member(inference, object, candidate, rank, claimed));
 	}
 	return NULL;
@@ -368,6 +391,7 @@ static const struct candidate *find_surely(const struct inference *inference,
 
 // The likely type of all of a kind.
 static const struct candidate *find_likely(const struct inference *inference,
+					   const struct kind *kind,
 					   const struct candidates *candidates, enum rank *rank)
 {
 	const struct candidate *found = candidates_meant(inference, candidates);
@@ -375,7 +399,7 @@ static const struct candidate *find_likely(const struct inference *inference,
 	*rank = RANK_SITE;
 	if (found)
 		return found;
-	found = candidates_elected(candidates);
+	found = candidates_elected(candidates, kind->count);
 	*rank = RANK_VOTE;
 	if (found)
 		return found;
@@ -399,7 +423,7 @@ struct heap_error *name_kind(struct inference *inference, struct kind *kind,
 	if (!gather(inference, kind, site, evidence, words, &candidates))
 		return NULL;
 	found = evidence == NAMING_SURE ? find_surely(inference, &candidates, &rank)
-					: find_likely(inference, &candidates, &rank);
+					: find_likely(inference, kind, &candidates, &rank);
 	if (found)
 		return claim_kind(inference, kind, site, found, rank, words, claimed);
 	kind->is_mixed[evidence] = true;
