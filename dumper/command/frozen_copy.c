@@ -150,6 +150,7 @@ static void begin_seizing(const struct frozen_copy *copy, struct seizing *before
 	sigaddset(&children, SIGCHLD);
 	sigaction(SIGCHLD, &action, &before->action);
 	sigprocmask(SIG_UNBLOCK, &children, &before->mask);
+	reap_dead(SIGCHLD); // those that died before: their signal has been ignored
 }
 
 static void end_seizing(const struct seizing *before)

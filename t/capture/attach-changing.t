@@ -99,4 +99,39 @@ for my $threads (0, 3) {
     is $?, 0, 'it ends as it would have';
 }
 
+# While heapsnap watch holds all threads and waits for its writer, the process is killed: it is gone at
+# once, not when the threads would have been let go, 30 s later.
+SKIP: {
+    skip 'not root, who alone may watch at such a priority', 2 if $> != 0;
+    my $copy = "$directory/held";
+    mkdir $copy;
+    system("cp $build/heapsnap $build/libheapsnap.so $copy") == 0 or die 'cp';
+    open my $out, '>', "$copy/heapsnap-writer" or die $!;
+    print $out "#!/bin/sh\necho >$copy/started\nexec sleep 1000\n";
+    close $out;
+    chmod 0755, "$copy/heapsnap-writer";
+    my $steady = Heapsh->start('steady', bare => 1, args => [ 4, 'alone' ]);
+    my $watch = fork // die "fork: $!";
+    if (!$watch) {
+        open STDOUT, '>', '/dev/null';
+        open STDERR, '>', '/dev/null';
+        exec "$copy/heapsnap", 'watch', '--before-oom', '1%', '--file', "$copy/never.snap", $steady->pid or POSIX::_exit(127);
+    }
+    for (1 .. 600) {
+        last if -e "$copy/started" || waitpid($watch, POSIX::WNOHANG()) != 0;
+        sleep 0.05;
+    }
+    skip 'less than 1 % of the memory is used', 2 unless -e "$copy/started";
+    like `cat /proc/$steady->{pid}/task/*/status`, qr/^State:\s+t/m, 'watched: its threads are held';
+    kill 'KILL', $steady->pid;
+    my $gone = 0;
+    for (1 .. 300) {
+        last if $gone = waitpid($steady->pid, POSIX::WNOHANG());
+        sleep 0.05;
+    }
+    is $gone, $steady->pid, 'watched: it is gone at once when it is killed';
+    kill 'KILL', $watch;
+    waitpid $watch, 0;
+}
+
 done_testing;
