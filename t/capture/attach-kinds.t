@@ -227,7 +227,15 @@ sub kind {
 }
 
 my $exact = sub { is_taken(@_, 'glibc', 100, 100) };
-kind($_, $exact) for '', qw(full narrow reaper);
+kind($_, $exact) for '', qw(full narrow quit reaper);
+
+# Attaching needs no signal: a handler of the program's is never called.
+{
+    my $program = Heapsh->start('kinds', args => ['quit']);
+    my ($blocks, $said) = attach($program->pid);
+    is $blocks, 100, 'quit, prepared: its blocks' or diag $said;
+    is(($program->finish)[1], 7 << 8, 'quit, prepared: it goes on');
+}
 SKIP: {
     skip 'not root', 16 if $> != 0;
     kind($_, $exact) for qw(filter strict hidden);

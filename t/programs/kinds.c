@@ -9,6 +9,7 @@
  *	full       all of its descriptors are taken
  *	narrow     its memory may not grow
  *	reaper     it takes in orphans
+ *	quit       it handles SIGQUIT: it ends with 9
  *	vfork      it waits for a child of vfork(2)
  *
  * It ends with 7 when it has read a byte; with vfork, when the child has.
@@ -16,6 +17,7 @@
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +30,7 @@
 enum {
 	BLOCKS = 100,
 	USUAL_STATUS = 7,
+	STATUS_OF_HANDLER = 9,
 };
 
 static char *volatile blocks[BLOCKS];
@@ -65,10 +68,18 @@ static void await_byte(int number)
 	syscall(number, USUAL_STATUS);
 }
 
+static void end_by_signal(int number)
+{
+	(void)number;
+	_exit(STATUS_OF_HANDLER);
+}
+
 static void begin(const char *kind)
 {
 	if (strcmp(kind, "hidden") == 0)
 		prctl(PR_SET_DUMPABLE, 0);
+	else if (strcmp(kind, "quit") == 0)
+		signal(SIGQUIT, end_by_signal);
 	else if (strcmp(kind, "reaper") == 0)
 		prctl(PR_SET_CHILD_SUBREAPER, 1);
 	else if (strcmp(kind, "narrow") == 0)
