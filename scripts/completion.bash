@@ -43,6 +43,8 @@ _heapsh()
 {
 	local word=${COMP_WORDS[COMP_CWORD]} file='' i
 	for ((i = 1; i < COMP_CWORD; i++)); do
+		# The word behind one of these is its value.
+		[[ ${COMP_WORDS[i]} == --@(by|sort|memory|debug) ]] && { ((++i)); continue; }
 		[[ ${COMP_WORDS[i]} == -* ]] || { file=${COMP_WORDS[i]}; break; }
 	done
 	local previous=${COMP_WORDS[COMP_CWORD - 1]}
@@ -52,7 +54,7 @@ _heapsh()
 		mapfile -t COMPREPLY < <(compgen -W 'growth last bytes objects name' -- "$word")
 	elif [[ " ${COMP_WORDS[*]} " == *' --follow '* && $word == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W '--by --sort --quiet --json --debug --memory' -- "$word")
-	elif [ -n "$file" ]; then
+	elif [ -n "$file" ] && [[ " ${COMP_WORDS[*]} " != *' --follow '* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W 'help info summary show identify find count largest roots
 			callstack callers stack symbols inrefs outrefs path dominators retained sizes shared suspects leaks dangling reachability
 			types sites strings waste sql report export last alias unalias source time snapshots go next previous compare
