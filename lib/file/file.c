@@ -65,6 +65,10 @@ static struct heap_error *check_header(const uint8_t *header, uint64_t size)
 
 	if (size == 0)
 		return heap_error_create(HEAP_ERROR_FORMAT, "the file is empty");
+	if (size >= HEAP_HEADER_SIZE && memcmp(header, "HSTRACE", 7) == 0)
+		return heap_error_create(HEAP_ERROR_FORMAT,
+					 "a trace, not a heap snapshot: heapsh-trace reads it, "
+					 "also while it is being written");
 	if (size < HEAP_HEADER_SIZE || memcmp(header, HEAP_FILE_MAGIC, HEAP_MAGIC_SIZE) != 0)
 		return heap_error_create(HEAP_ERROR_FORMAT, "not a heap snapshot");
 	version = heap_get_u32(header + 8);

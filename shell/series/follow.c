@@ -2,6 +2,8 @@
 #include "shell/series/follow.h"
 
 #include "lib/base/cleanup.h"
+#include "lib/base/hash.h"
+#include "lib/base/path.h"
 #include "lib/base/search.h"
 #include "shell/base/format.h"
 
@@ -9,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
+
+static const uint64_t CLOCK_TICK_NS = 20000000; // more than any kernel's
 
 static const enum tally_by ways[FOLLOW_WAYS] = { TALLY_KIND, TALLY_TYPE, TALLY_SITE };
 
@@ -35,11 +40,15 @@ void follow_deinit(struct follow *follow)
 
 // --- new files -----------------------------------------------------------------------
 
+static uint64_t nanoseconds(const struct timespec *time)
+{
+	return (uint64_t)time->tv_sec * UINT64_C(1000000000) + (uint64_t)time->tv_nsec;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *add_file(struct follow *follow, const char *path, const struct stat *file)
 {
-	uint64_t modified = (uint64_t)file->st_mtim.tv_sec * UINT64_C(1000000000) +
-			    (uint64_t)file->st_mtim.tv_nsec;
+	uint64_t modified = nanoseconds(&file->st_mtim);
 	const uint64_t parts[] = { file->st_dev, file->st_ino, modified, (uint64_t)file->st_size };
 	uint64_t key = heap_hash_bytes(HEAP_HASH_START, parts, sizeof(parts));
 	size_t at = heap_lower_bound_u64(follow->seen.items, follow->seen.count, key);
@@ -107,10 +116,50 @@ static struct heap_error *find_files(struct follow *follow, const char *pattern)
 	return find_matches(follow, inside);
 }
 
+// Adds the state of the directory in which a pattern's files are. @return false if several may be
+static bool add_directory(const char *pattern, uint64_t now_ns, uint64_t *hash)
+{
+	int length = (int)(heap_base_name(pattern) - pattern);
+	CLEANUP_FREE char *name = NULL;
+	struct stat file;
+
+	if (stat(pattern, &file) < 0 || !S_ISDIR(file.st_mode)) {
+		if (asprintf(&name, "%.*s", length, length ? pattern : "") < 0)
+			name = NULL;
+		if (!name || strpbrk(name, "*?[\\") || stat(length ? name : ".", &file) < 0)
+			return false;
+	}
+
+	uint64_t modified = nanoseconds(&file.st_mtim);
+	const uint64_t parts[] = { *hash, file.st_dev, file.st_ino, modified };
+
+	*hash = heap_hash_bytes(HEAP_HASH_START, parts, sizeof(parts));
+	return modified + CLOCK_TICK_NS < now_ns;
+}
+
+// A hash of the state of all directories. 0: not known, or they may change unseen, since the times
+// of files are those of the last tick of the clock.
+static uint64_t state_of_directories(const struct follow *follow)
+{
+	struct timespec now;
+	uint64_t hash = 0;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	for (size_t i = 0; i < follow->pattern_count; i++) {
+		if (!add_directory(follow->patterns[i], nanoseconds(&now), &hash))
+			return 0;
+	}
+	return hash;
+}
+
 struct heap_error *follow_find(struct follow *follow)
 {
 	size_t had = follow->waiting.count;
+	uint64_t directories = state_of_directories(follow);
 
+	if (had > 0 && directories != 0 && directories == follow->directories)
+		return NULL;
+	follow->directories = directories;
 	for (size_t i = 0; i < follow->pattern_count; i++)
 		HEAP_TRY(find_files(follow, follow->patterns[i]));
 	if (follow->waiting.count > had)

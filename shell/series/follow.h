@@ -49,6 +49,7 @@ struct follow_file {
 struct follow {
 	char *const *patterns; /**< [pattern_count] the caller's: files, globs, directories */
 	size_t pattern_count;
+	uint64_t directories; /**< private: a hash of their state when files were last looked for */
 	struct HEAP_ARRAY(uint64_t) seen;              /**< keys, ascending */
 	struct HEAP_ARRAY(struct follow_file) waiting; /**< newest first */
 	struct HEAP_ARRAY(struct follow_process) processes;
@@ -57,7 +58,10 @@ struct follow {
 
 void follow_deinit(struct follow *follow);
 
-/** Adds the new files to those that wait. */
+/**
+ * Adds the new files to those that wait. While files wait, it looks again only if a directory has
+ * changed: n files cost n system calls each time.
+ */
 HEAP_MUST_CHECK
 struct heap_error *follow_find(struct follow *follow);
 

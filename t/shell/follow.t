@@ -118,6 +118,68 @@ like paragraph($from), qr/^app, pid 4242: 1 snapshot /, 'and the next one is rea
 kill 'INT', $pid;
 is status($pid), 'signal 2', '^C ends it';
 
+# Ten thousand files are not looked for again after each of them; but an older one that comes late has its turn.
+my $trace = "$directory/app.trace";
+open my $begun, '>', $trace or die $!;
+print $begun 'HSTRACE1', "\0" x 56;
+close $begun;
+is((Sample::heapsh($trace, 'info'))[1],
+    "heapsh: $trace: a trace, not a heap snapshot: heapsh-trace reads it, also while it is being written\n",
+    'a trace is not followed, and what reads it is named');
+
+my $counter = "$directory/counter.so";
+open my $source, '>', "$directory/counter.c" or die $!;
+print $source <<'END';
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <stdlib.h>
+#include <unistd.h>
+int glob(const char *pattern, int flags, int (*failed)(const char *, int), glob_t *result)
+{
+	int (*next)(const char *, int, int (*)(const char *, int), glob_t *) = dlsym(RTLD_NEXT, "glob");
+	int file = open(getenv("LOOKS"), O_WRONLY | O_CREAT | O_APPEND, 0600);
+	if (file >= 0 && write(file, ".", 1) == 1)
+		close(file);
+	return next(pattern, flags, failed, result);
+}
+END
+close $source;
+is system("cc -w -shared -fPIC -o $counter $directory/counter.c -ldl"), 0, 'a library that counts looks';
+my $many = "$directory/many";
+mkdir $many or die $!;
+my $old = time - 1000;
+my $late = 60;
+for my $number (0 .. 99) {
+    put($number, $number == $late ? $directory : $many);
+    utime $old + $number, $old + $number, ($number == $late ? $directory : $many) . "/app-$number.snap";
+}
+utime $old, $old, $many;
+sub followed_many {
+    local $ENV{LD_PRELOAD} = $counter;
+    local $ENV{LOOKS} = "$directory/looks";
+    local $ENV{ASAN_OPTIONS} = join ':', $ENV{ASAN_OPTIONS} // (), 'verify_asan_link_order=0';
+    return follow('--follow', "$many/app-*.snap");
+}
+
+($pid, $from) = followed_many();
+paragraph($from) for 1 .. 98;
+like paragraph($from), qr/: 99 snapshots /, 'all that wait are read';
+cmp_ok -s "$directory/looks", '<', 50, 'and not looked for after each';
+kill 'TERM', $pid;
+status($pid);
+
+# What it prints fills the pipe, so it cannot be at the late one already.
+($pid, $from) = followed_many();
+fcntl $from, 1031, 4096; # F_SETPIPE_SZ
+paragraph($from);
+rename "$directory/app-$late.snap", "$many/app-$late.snap" or die $!;
+like +(map { paragraph($from) } 2 .. 100)[-1], qr/: 100 snapshots /, 'an older one that comes late is read in its turn';
+kill 'TERM', $pid;
+status($pid);
+unlink $trace;
+
 for (['--by', 'name', "--by name: not kind, type or site"], ['--sort', 'size', '--sort size: not growth, last, bytes, objects or name']) {
     my ($option, $word, $message) = @$_;
     is_deeply [(Sample::heapsh($option, $word, '--follow', $series))[1, 2]], ["heapsh: $message\n", 2], $message;
