@@ -94,6 +94,13 @@ struct heap_error *inference_follow(struct inference *inference,
 	if (inference->claims.rank[pointer->target] < RANK_EXACT || pointer->interior < prefix)
 		return NULL;
 	behind.interior -= prefix;
+	if (end - first > 1 || slots->list[first].pointee == HEAP_NO_TYPE) {
+		heap_type_id pointee;
+
+		HEAP_TRY(union_tags_ask(inference, pointer, offset, &behind.is_sure, &pointee));
+		if (pointee != HEAP_NO_TYPE)
+			return apply(inference, pointee, &behind);
+	}
 	if (end - first == 1)
 		return apply(inference, slots->list[first].pointee, &behind);
 	return hint_at_all(inference, slots->list + first, end - first, &behind);

@@ -70,7 +70,8 @@ static struct heap_error *follow_object(struct inference *inference, heap_object
 				inference, repetition, offset,
 				&(struct pointer){ snapshot->edge_target[i],
 						   snapshot->edge_interior[i], false,
-						   inference->claims.is_sure[object] },
+						   inference->claims.is_sure[object], value.type,
+						   value.address },
 				&snapshot->edge_flags[i]));
 	}
 	return NULL;
@@ -253,7 +254,7 @@ static struct heap_error *follow_roots(struct inference *inference)
 			HEAP_TRY(inference_follow(inference, repetition, edge->offset,
 						  &(struct pointer){ edge->target, edge->interior,
 								     root->kind == HEAP_ROOT_LOCAL,
-								     true },
+								     true, type, root->address },
 						  &edge->flags));
 	}
 	return NULL;
@@ -346,6 +347,8 @@ static struct heap_error *advance(struct inference *inference, int small, uint64
 		HEAP_TRY(find_runtimes(inference, true, named));
 	if (*named == 0)
 		HEAP_TRY(block_prefixes_find(inference, BLOCK_PREFIX_TEXTS, true, named));
+	if (*named == 0 && pass(inference, &inference->unions, FEW_NEW))
+		HEAP_TRY(union_tags_learn(inference, named));
 	if (*named == 0)
 		HEAP_TRY(naming_claim(inference, NAMING_LIKELY, PASS_NEWS, named));
 	if (*named == 0 && pass(inference, &inference->all_kinds, FEW_NEW)) {
@@ -400,6 +403,7 @@ static void release(struct inference *inference)
 	profiles_deinit(&inference->profiles);
 	pools_deinit(&inference->pools);
 	symbol_types_deinit(&inference->symbol_types);
+	union_tags_deinit(&inference->union_tags);
 	heap_repetitions_deinit(&inference->repetitions);
 	layouts_deinit(&inference->layouts);
 	held_parts_destroy(inference->held);
@@ -458,6 +462,7 @@ static struct heap_error *prepare(struct inference *inference, const struct head
 	HEAP_TRY(heap_repetitions_init(&inference->repetitions, &inference->layouts.slots));
 	HEAP_TRY(claims_init(&inference->claims, &inference->layouts, objects));
 	HEAP_TRY(hints_init(&inference->hints, objects));
+	HEAP_TRY(union_tags_init(&inference->union_tags, inference->layouts.types->count));
 	return kinds_sort(inference);
 }
 

@@ -18,6 +18,7 @@
 #include "dumper/writer/infer/pools.h"
 #include "dumper/writer/infer/profiles.h"
 #include "dumper/writer/infer/symbol_types.h"
+#include "dumper/writer/infer/union_tags.h"
 #include "dumper/writer/scan/capture.h"
 #include "lib/types/repetitions.h"
 
@@ -51,8 +52,10 @@ struct inference {
 	struct profiles profiles;
 	struct pools pools;
 	struct symbol_types symbol_types;
+	struct union_tags union_tags;
 	struct gate learning;  /**< learning discriminators and profiles */
 	struct gate telling;   /**< the same, where only weaker evidence is left */
+	struct gate unions;    /**< learning the tags of unions */
 	struct gate all_kinds; /**< a pass over all kinds */
 	bool has_conflicts;    /**< some are noted in the snapshot's columns of rivals */
 	uint64_t named;        /**< how often an object without a type got one: for progress */
@@ -66,6 +69,8 @@ struct pointer {
 	uint64_t interior;
 	bool local;   /**< it is in a local variable */
 	bool is_sure; /**< its holder's type is not a guess */
+	heap_type_id holder_type;
+	uint64_t holder; /**< where that value begins; 0: unknown */
 };
 
 /** The length of a block's prefix; see block_prefixes.h. */

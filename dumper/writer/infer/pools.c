@@ -68,6 +68,7 @@ static struct heap_error *follow_part(struct inference *inference, const struct 
 {
 	struct heap_snapshot *snapshot = &inference->capture->snapshot;
 	uint64_t size = heap_types_size(inference->layouts.types, part->type);
+	uint64_t address = inference->capture->objects.address[part->object] + part->offset;
 	const struct heap_repetition *repetition;
 
 	HEAP_TRY(heap_repetitions_find(&inference->repetitions, part->type, &repetition));
@@ -81,7 +82,7 @@ static struct heap_error *follow_part(struct inference *inference, const struct 
 		HEAP_TRY(inference_follow(inference, repetition, slot - part->offset,
 					  &(struct pointer){ snapshot->edge_target[i],
 							     snapshot->edge_interior[i], false,
-							     false },
+							     false, part->type, address },
 					  &snapshot->edge_flags[i]));
 	}
 	return NULL;
