@@ -424,7 +424,9 @@ static struct heap_error *work(void *context)
 	HEAP_TRY(heap_snapshot_open(again->path, &again->old));
 	HEAP_TRY(heap_snapshot_load(again->old, HEAP_COLUMN_ALL));
 	HEAP_TRY(gather(again));
-	return store(again);
+	HEAP_TRY(store(again));
+	modules_store_lines(&again->capture.modules);
+	return NULL;
 }
 
 // True if a file is of one of a snapshot's modules.

@@ -198,7 +198,9 @@ static struct heap_error *gather_and_store(void *context)
 	HEAP_TRY(gather(capture));
 	isolation_suspect(0);
 	progress_begin(HEAPSNAP_PHASE_STORING, capture->objects.count);
-	return store_snapshot(capture, writing->destination->descriptor);
+	HEAP_TRY(store_snapshot(capture, writing->destination->descriptor));
+	modules_store_lines(&capture->modules);
+	return NULL;
 }
 
 HEAP_MUST_CHECK

@@ -2,24 +2,19 @@
 #include "lib/dwarf/dwarf_info.h"
 
 #include "lib/base/cleanup.h"
-#include "lib/file/file.h"
-#include "lib/base/trust.h"
+#include "lib/dwarf/dwarf_cache_file.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-// A cache is a container as snapshots are (file.h), with a section per field of each array.
-// Whoever changes what is stored, or what heap_dwarf_info_read() finds, counts the version up:
-// the file's name has it, so that old and new programs do not throw away each other's.
+// The file has a section per field of each array. Whoever changes what is stored, or what
+// heap_dwarf_info_read() finds, counts the version up: the file's name has it, so that old and new
+// programs do not throw away each other's.
+
+#define KIND "4"
 
 enum {
 	CACHE_VERSION = 4,
-	BUILD_ID_TEXT_MAX = 128,
 
 	TAG_VERSION = HEAP_TAG('d', 'b', 'g', 'c'),
 	TAG_BUILD_ID = HEAP_TAG('d', 'b', 'i', 'd'),
@@ -137,27 +132,6 @@ static bool fits(uint64_t value, uint8_t width)
 
 // --- reading -------------------------------------------------------------------------------
 
-HEAP_MAKES_ERROR
-static struct heap_error *damaged(const char *what)
-{
-	return heap_error_create(HEAP_ERROR_FORMAT, "cached debug information is damaged: %s",
-				 what);
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *find(const struct heap_file *file, uint32_t tag, uint8_t encoding,
-			       const struct heap_section **result)
-{
-	const struct heap_section *section = heap_file_find(file, tag);
-
-	if (!section || section->encoding != encoding || section->fields != 1)
-		return damaged("a section is missing");
-	if (section->count > UINT32_MAX / 2)
-		return damaged("a section is too long");
-	*result = section;
-	return NULL;
-}
-
 // Reads some elements of a column into rows that are there.
 HEAP_MUST_CHECK
 static struct heap_error *read_part(const struct heap_file *file,
@@ -168,7 +142,7 @@ static struct heap_error *read_part(const struct heap_file *file,
 	HEAP_TRY(heap_file_read_u64(file, section, first, count, values));
 	for (uint64_t i = 0; i < count; i++) {
 		if (!fits(values[i], column->width))
-			return damaged("a number is too large");
+			return heap_dwarf_cache_damaged("a number is too large");
 		memcpy(rows + (first + i) * row_size + column->offset, &values[i], column->width);
 	}
 	return NULL;
@@ -182,9 +156,9 @@ static struct heap_error *read_column(const struct heap_file *file, const struct
 {
 	const struct heap_section *section;
 
-	HEAP_TRY(find(file, column->tag, column->encoding, &section));
+	HEAP_TRY(heap_dwarf_cache_find(file, column->tag, column->encoding, &section));
 	if (column != table->columns && section->count != get_count(debug, table))
-		return damaged("sections have different lengths");
+		return heap_dwarf_cache_damaged("sections have different lengths");
 	for (uint64_t first = 0; first < section->count; first += HEAP_BLOCK_ELEMENTS) {
 		uint64_t part = section->count - first < HEAP_BLOCK_ELEMENTS
 					? section->count - first
@@ -223,31 +197,6 @@ static struct heap_error *read_tables(const struct heap_file *file, struct heap_
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *read_text(const struct heap_file *file, uint32_t tag, char **text,
-				    uint32_t *size)
-{
-	const struct heap_section *section;
-	CLEANUP_FREE char *bytes = NULL;
-
-	HEAP_TRY(find(file, tag, HEAP_ENCODING_BYTES, &section));
-	for (uint64_t first = 0; first < section->count; first += HEAP_BLOCK_ELEMENTS) {
-		uint64_t part = section->count - first < HEAP_BLOCK_ELEMENTS
-					? section->count - first
-					: HEAP_BLOCK_ELEMENTS;
-		char *more = realloc(bytes, first + part);
-
-		if (!more)
-			return heap_error_out_of_memory();
-		bytes = more;
-		HEAP_TRY(
-			heap_file_read_bytes(file, section, first, part, (uint8_t *)bytes + first));
-	}
-	*size = section->count;
-	*text = keep(bytes);
-	return NULL;
-}
-
-HEAP_MUST_CHECK
 static struct heap_error *read_version(const struct heap_file *file, const char *build_id,
 				       struct heap_dwarf_info *debug)
 {
@@ -256,15 +205,15 @@ static struct heap_error *read_version(const struct heap_file *file, const char 
 	CLEANUP_FREE char *stored = NULL;
 	uint32_t size;
 
-	HEAP_TRY(find(file, TAG_VERSION, HEAP_ENCODING_VARINT, &section));
+	HEAP_TRY(heap_dwarf_cache_find(file, TAG_VERSION, HEAP_ENCODING_VARINT, &section));
 	if (section->count != sizeof(values) / sizeof(*values))
-		return damaged("its version is missing");
+		return heap_dwarf_cache_damaged("its version is missing");
 	HEAP_TRY(heap_file_read_u64(file, section, 0, section->count, values));
-	HEAP_TRY(read_text(file, TAG_BUILD_ID, &stored, &size));
+	HEAP_TRY(heap_dwarf_cache_read_bytes(file, TAG_BUILD_ID, &stored, &size));
 	if (values[0] != CACHE_VERSION)
-		return damaged("it is of another version");
+		return heap_dwarf_cache_damaged("it is of another version");
 	if (build_id && (size != strlen(build_id) || memcmp(stored, build_id, size) != 0))
-		return damaged("it is of another build");
+		return heap_dwarf_cache_damaged("it is of another build");
 	debug->units = values[1];
 	debug->dies = values[2];
 	debug->unreadable_units = values[3];
@@ -279,9 +228,9 @@ static struct heap_error *check(const struct heap_dwarf_info *debug)
 	const struct heap_dwarf_variable *last = NULL;
 
 	if (!types->string_size || types->strings[0] || types->strings[types->string_size - 1])
-		return damaged("strings do not end");
+		return heap_dwarf_cache_damaged("strings do not end");
 	if (!types->count)
-		return damaged("it has no types");
+		return heap_dwarf_cache_damaged("it has no types");
 	for (uint32_t i = 0; i < debug->variable_count; i++) {
 		const struct heap_dwarf_variable *variable = &debug->variables[i];
 		int local = variable->flags & HEAP_DWARF_VARIABLE_THREAD_LOCAL;
@@ -290,11 +239,11 @@ static struct heap_error *check(const struct heap_dwarf_info *debug)
 		    variable->type >= types->count ||
 		    variable->flags &
 			    ~(HEAP_DWARF_VARIABLE_THREAD_LOCAL | HEAP_DWARF_VARIABLE_STATIC))
-			return damaged("a variable is out of range");
+			return heap_dwarf_cache_damaged("a variable is out of range");
 		if (last && ((last->flags & HEAP_DWARF_VARIABLE_THREAD_LOCAL) > local ||
 			     ((last->flags & HEAP_DWARF_VARIABLE_THREAD_LOCAL) == local &&
 			      last->address > variable->address)))
-			return damaged("variables are out of order");
+			return heap_dwarf_cache_damaged("variables are out of order");
 		last = variable;
 	}
 	return heap_types_check(types);
@@ -307,7 +256,8 @@ static struct heap_error *load(const struct heap_file *file, const char *build_i
 	CLEANUP(heap_dwarf_info_deinit) struct heap_dwarf_info debug = { 0 };
 
 	HEAP_TRY(read_version(file, build_id, &debug));
-	HEAP_TRY(read_text(file, TAG_STRINGS, &debug.types.strings, &debug.types.string_size));
+	HEAP_TRY(heap_dwarf_cache_read_bytes(file, TAG_STRINGS, &debug.types.strings,
+					     &debug.types.string_size));
 	HEAP_TRY(read_tables(file, &debug));
 	debug.types.string_capacity = debug.types.string_size;
 	HEAP_TRY(check(&debug));
@@ -328,49 +278,29 @@ struct heap_error *heap_dwarf_info_load_memory(const uint8_t *bytes, size_t size
 	return error;
 }
 
-// --- where it is ---------------------------------------------------------------------------
+struct loading {
+	const char *build_id;
+	struct heap_dwarf_info *result;
+};
 
-// The name goes into a path: nothing but digits may be in it.
 HEAP_MUST_CHECK
-static struct heap_error *make_path(const char *directory, const char *build_id, char **result)
+static struct heap_error *load_file(void *context, const struct heap_file *file)
 {
-	size_t length = strlen(build_id);
+	const struct loading *loading = context;
 
-	if (!length || length > BUILD_ID_TEXT_MAX || strspn(build_id, "0123456789abcdef") != length)
-		return heap_error_create(HEAP_ERROR_ARGUMENT, "not a build id: '%.*s'",
-					 BUILD_ID_TEXT_MAX, build_id);
-	if (asprintf(result, "%s/%s-%d", directory, build_id, CACHE_VERSION) < 0)
-		return heap_error_out_of_memory();
-	return NULL;
+	return load(file, loading->build_id, loading->result);
 }
 
 struct heap_error *heap_dwarf_info_load(const char *directory, const char *build_id,
 					struct heap_dwarf_info *result)
 {
-	CLEANUP_FREE char *path = NULL;
-	struct heap_file *file;
-	struct heap_error *error;
+	const struct heap_dwarf_cache_name name = { directory, build_id, KIND };
+	struct loading loading = { build_id, result };
 
-	HEAP_TRY(make_path(directory, build_id, &path));
-	if (access(path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR))
-		return heap_error_create(HEAP_ERROR_ABSENT, "%s: not in the cache", build_id);
-	HEAP_TRY(heap_trust_directory(directory));
-	HEAP_TRY(heap_trust_file(path));
-	HEAP_TRY(heap_file_open(path, &file));
-	error = load(file, build_id, result);
-	heap_file_close(file);
-	return heap_error_within(error, "%s", path);
+	return heap_dwarf_cache_load(&name, load_file, &loading);
 }
 
 // --- writing -------------------------------------------------------------------------------
-
-static void write_bytes(struct heap_file_writer *writer, uint32_t tag, const char *bytes,
-			size_t size)
-{
-	heap_file_writer_begin(writer, tag, HEAP_ENCODING_BYTES, 1);
-	heap_file_writer_put_bytes(writer, bytes, size);
-	heap_file_writer_end(writer);
-}
 
 static void write_table(struct heap_file_writer *writer, const struct table *table,
 			const uint8_t *rows, uint32_t count)
@@ -386,15 +316,17 @@ static void write_table(struct heap_file_writer *writer, const struct table *tab
 	}
 }
 
-HEAP_MUST_CHECK
-static struct heap_error *write_cache(int descriptor, const char *build_id,
-				      const struct heap_dwarf_info *debug)
-{
-	struct heap_file_writer *writer;
-	struct heap_error *error = heap_file_writer_create(descriptor, &writer);
+struct storing {
+	const char *build_id;
+	const struct heap_dwarf_info *debug;
+};
 
-	if (error)
-		return error;
+HEAP_MUST_CHECK
+static struct heap_error *write_cache(void *context, struct heap_file_writer *writer)
+{
+	const struct storing *storing = context;
+	const struct heap_dwarf_info *debug = storing->debug;
+
 	heap_file_writer_begin(writer, TAG_VERSION, HEAP_ENCODING_VARINT, 1);
 	heap_file_writer_put(writer, CACHE_VERSION);
 	heap_file_writer_put(writer, debug->units);
@@ -402,34 +334,21 @@ static struct heap_error *write_cache(int descriptor, const char *build_id,
 	heap_file_writer_put(writer, debug->unreadable_units);
 	heap_file_writer_put(writer, debug->incomplete);
 	heap_file_writer_end(writer);
-	write_bytes(writer, TAG_BUILD_ID, build_id, strlen(build_id));
-	write_bytes(writer, TAG_STRINGS, debug->types.strings, debug->types.string_size);
+	heap_dwarf_cache_write_bytes(writer, TAG_BUILD_ID, storing->build_id,
+				     strlen(storing->build_id));
+	heap_dwarf_cache_write_bytes(writer, TAG_STRINGS, debug->types.strings,
+				     debug->types.string_size);
 	for (size_t i = 0; i < TABLES; i++)
 		write_table(writer, &tables[i], get_rows(debug, &tables[i]),
 			    get_count(debug, &tables[i]));
-	error = heap_file_writer_finish(writer);
-	heap_file_writer_destroy(writer);
-	return error;
+	return NULL;
 }
 
 struct heap_error *heap_dwarf_info_store(const char *directory, const char *build_id,
 					 const struct heap_dwarf_info *debug)
 {
-	CLEANUP_FREE char *path = NULL, *temporary = NULL;
-	CLEANUP_CLOSE int descriptor = -1;
-	struct heap_error *error;
+	const struct heap_dwarf_cache_name name = { directory, build_id, KIND };
+	struct storing storing = { build_id, debug };
 
-	HEAP_TRY(make_path(directory, build_id, &path));
-	HEAP_TRY(heap_trust_make_directory(directory));
-	if (asprintf(&temporary, "%s.XXXXXX", path) < 0)
-		return heap_error_out_of_memory();
-	descriptor = mkostemp(temporary, O_CLOEXEC);
-	if (descriptor < 0)
-		return heap_error_create_system("%s", temporary);
-	error = write_cache(descriptor, build_id, debug);
-	if (!error && rename(temporary, path) != 0)
-		error = heap_error_create_system("%s", path);
-	if (error)
-		unlink(temporary);
-	return heap_error_within(error, "%s", path);
+	return heap_dwarf_cache_store(&name, write_cache, &storing);
 }

@@ -10,6 +10,7 @@
 
 #include "lib/dwarf/dwarf_file.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct heap_dwarf_line {
@@ -22,6 +23,9 @@ struct heap_dwarf_line {
 struct heap_dwarf_lines {
 	struct heap_dwarf_line *lines; /**< [count] innermost inlined function first */
 	size_t count;                  /**< 0 if the address has no debug information */
+	/** True if no file, section or line table was missing, so that another look finds the same: libdwarf
+	 *  does not say whether a unit has no table or there was no memory for it. */
+	bool is_complete;
 };
 
 /**

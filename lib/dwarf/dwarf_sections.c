@@ -82,8 +82,10 @@ static void append(struct heap_dwarf_sections *sections, struct heap_dwarf_bytes
 	uint8_t **joined = &sections->joined[bytes == &sections->types];
 	uint8_t *larger = realloc(*joined, bytes->size + data->d_size);
 
-	if (!larger)
+	if (!larger) {
+		sections->is_partial = true;
 		return;
+	}
 	if (!*joined)
 		memcpy(larger, bytes->bytes, bytes->size);
 	memcpy(larger + bytes->size, data->d_buf, data->d_size);
@@ -102,9 +104,12 @@ static void load(struct heap_dwarf_sections *sections, Elf_Scn *section, const G
 
 	if (header->sh_type == SHT_NOBITS || (!is_first && !may_be_several(sections, result)))
 		return;
-	if (is_old && elf_compress_gnu(section, 0, 0) < 0)
+	if (is_old && elf_compress_gnu(section, 0, 0) < 0) {
+		sections->is_partial = true;
 		return;
+	}
 	if (header->sh_flags & SHF_COMPRESSED && elf_compress(section, 0, 0) < 0) {
+		sections->is_partial = true;
 		sections->has_zstd |= gelf_getchdr(section, &compression) &&
 				      compression.ch_type == COMPRESSED_BY_ZSTD;
 		return;
@@ -112,8 +117,10 @@ static void load(struct heap_dwarf_sections *sections, Elf_Scn *section, const G
 
 	Elf_Data *data = elf_getdata(section, NULL);
 
-	if (!data || !data->d_buf)
+	if (!data || !data->d_buf) {
+		sections->is_partial |= header->sh_size > 0;
 		return;
+	}
 	if (!is_first) {
 		append(sections, result, data);
 		return;

@@ -33,6 +33,7 @@ struct heap_dwarf_sections {
 	struct heap_dwarf_bytes unit_index, type_index; /**< of packages of split files */
 	uint8_t *joined[2]; /**< private: several sections of one name, as one */
 	bool split;         /**< these are the .debug_...dwo of the file */
+	bool is_partial;    /**< some sections could not be read */
 	bool has_zstd;      /**< some sections are compressed with what libelf cannot undo */
 };
 

@@ -3,7 +3,7 @@
 
 #include "lib/base/path.h"
 #include "lib/dwarf/elf_file.h"
-#include "lib/dwarf/dwarf_lines.h"
+#include "lib/dwarf/dwarf_line_cache.h"
 
 #include <stdbool.h>
 
@@ -267,6 +267,226 @@ static void damage_does_no_harm(void **state)
 	}
 }
 
+// --- the cache -------------------------------------------------------------------------------
+
+static struct heap_dwarf_line_cache *cache;
+
+static void open_cache(const char *build_id, uint64_t size)
+{
+	assert_null(heap_dwarf_line_cache_create(compile_path("cache"), build_id, size, &cache));
+}
+
+static void close_cache(void)
+{
+	heap_dwarf_line_cache_destroy(cache);
+}
+
+static void check_cached(uint64_t pc, bool expected)
+{
+	struct heap_dwarf_lines lines, found;
+
+	assert_null(heap_dwarf_line_finder_find(finder, pc, &lines));
+	assert_int_equal(heap_dwarf_line_cache_find(cache, pc, &found), expected);
+	if (expected) {
+		assert_int_equal(found.count, lines.count);
+		for (size_t i = 0; i < lines.count; i++) {
+			assert_string_equal(found.lines[i].function, lines.lines[i].function);
+			assert_string_equal(found.lines[i].file, lines.lines[i].file);
+			assert_int_equal(found.lines[i].line, lines.lines[i].line);
+		}
+	}
+	heap_dwarf_lines_deinit(&lines);
+	heap_dwarf_lines_deinit(&found);
+}
+
+static void check_all_cached(bool expected)
+{
+	for (uint64_t pc = 0x1000; pc < 0x1200; pc++)
+		check_cached(pc, expected);
+}
+
+static void add_all(void)
+{
+	for (uint64_t pc = 0x1000; pc < 0x1200; pc++) {
+		struct heap_dwarf_lines lines;
+
+		assert_null(heap_dwarf_line_finder_find(finder, pc, &lines));
+		assert_true(lines.is_complete);
+		heap_dwarf_line_cache_add(cache, pc, &lines);
+		heap_dwarf_lines_deinit(&lines);
+	}
+}
+
+static void open_program(void)
+{
+	compiler = "gcc, cached";
+	compile_write("source.c", source);
+	compile_write("header.h", header);
+	assert_true(compile_run("gcc -g -O2 -fPIC -shared -o object.so source.c && rm -rf cache"));
+	open_object("object.so");
+}
+
+static void store_all(void)
+{
+	open_program();
+	open_cache("00ff", 1000);
+	check_all_cached(false);
+	add_all();
+	assert_null(heap_dwarf_line_cache_store(cache));
+	close_cache();
+}
+
+static void cached_lines_are_those_of_the_file(void **state)
+{
+	(void)state;
+	store_all();
+	assert_true(compile_run("test $(ls -A cache | wc -l) = 1"));
+	open_cache("00ff", 1000);
+	check_all_cached(true);
+	check_cached(0x10, false);
+	// Nothing was added: nothing is written.
+	assert_true(compile_run("rm -r cache"));
+	assert_null(heap_dwarf_line_cache_store(cache));
+	assert_true(compile_run("test ! -e cache"));
+	close_cache();
+	close_object();
+}
+
+// A debug file that is installed later may know more.
+static void lines_of_another_file_are_not_found(void **state)
+{
+	(void)state;
+	store_all();
+	open_cache("00ff", 1001);
+	check_all_cached(false);
+	add_all();
+	assert_null(heap_dwarf_line_cache_store(cache));
+	close_cache();
+	open_cache("00ff", 1001);
+	check_all_cached(true);
+	close_cache();
+	assert_true(compile_run("mv cache/00ff-lines-1 cache/00aa-lines-1"));
+	open_cache("00aa", 1001);
+	check_all_cached(false);
+	close_cache();
+	close_object();
+}
+
+// Another user's file is no cache; nor can one be stored where a file is.
+static void caches_that_cannot_be_used_are_empty(void **state)
+{
+	(void)state;
+	store_all();
+	assert_true(compile_run("chmod 666 cache/*"));
+	open_cache("00ff", 1000);
+	check_all_cached(false);
+	close_cache();
+	assert_true(compile_run("rm -r cache && : >cache"));
+	open_cache("00ff", 1000);
+	check_all_cached(false);
+	add_all();
+
+	struct heap_error *error = heap_dwarf_line_cache_store(cache);
+
+	assert_non_null(error);
+	heap_error_destroy(error);
+	check_all_cached(true);
+	close_cache();
+	close_object();
+}
+
+// The whole file is in memory: what a disc without room leaves, or a bit that was turned.
+static void damaged_caches_are_refused(void **state)
+{
+	uint8_t bytes[16384];
+	size_t size;
+
+	(void)state;
+	store_all();
+
+	FILE *in = fopen(compile_path("cache/00ff-lines-1"), "r");
+
+	assert_non_null(in);
+	size = fread(bytes, 1, sizeof(bytes), in);
+	fclose(in);
+	assert_true(size > 100 && size < sizeof(bytes));
+	open_cache("00ff", 1000);
+	assert_null(heap_dwarf_line_cache_load_memory(cache, bytes, size));
+	check_all_cached(true);
+	for (size_t i = 0; i < size; i++) {
+		uint8_t *copy = malloc(i + 1);
+		struct heap_error *error;
+
+		memcpy(copy, bytes, i);
+		error = heap_dwarf_line_cache_load_memory(cache, copy, i);
+		assert_non_null(error);
+		assert_int_equal(heap_error_code(error), HEAP_ERROR_FORMAT);
+		heap_error_destroy(error);
+		free(copy);
+	}
+	check_cached(0x1100, false);
+	for (size_t i = 0; i < size * 8; i++) {
+		struct heap_error *error;
+
+		bytes[i / 8] ^= 1 << i % 8;
+		error = heap_dwarf_line_cache_load_memory(cache, bytes, size);
+		// Bytes that no checksum covers are not read either.
+		check_cached(0x1100, !error);
+		heap_error_destroy(error);
+		bytes[i / 8] ^= 1 << i % 8;
+	}
+	close_cache();
+	close_object();
+}
+
+static void a_cache_has_a_limit(void **state)
+{
+	char function[] = "function", file_name[] = "file.c";
+	const struct heap_dwarf_line place = { function, file_name, 1 };
+	struct heap_dwarf_line places[8];
+	const struct heap_dwarf_lines lines = { places, 8, true };
+	struct heap_dwarf_lines found;
+
+	(void)state;
+	for (int i = 0; i < 8; i++)
+		places[i] = place;
+	assert_true(compile_run("rm -rf cache"));
+	open_cache("00ff", 1000);
+	for (uint64_t pc = 0; pc < 100000; pc++)
+		heap_dwarf_line_cache_add(cache, pc, &lines);
+	assert_null(heap_dwarf_line_cache_store(cache));
+	close_cache();
+	open_cache("00ff", 1000);
+	// 4 * 65,536 lines are 32,768 addresses of 8 functions each.
+	assert_true(heap_dwarf_line_cache_find(cache, 32767, &found));
+	assert_int_equal(found.count, 8);
+	heap_dwarf_lines_deinit(&found);
+	assert_false(heap_dwarf_line_cache_find(cache, 32768, &found));
+	close_cache();
+}
+
+// Without its .dwo the unit's functions are not known, and may be found the next time.
+static void incomplete_lines_are_not_cached(void **state)
+{
+	struct heap_dwarf_lines lines;
+
+	(void)state;
+	compiler = "gcc, split";
+	compile_write("source.c", source);
+	compile_write("header.h", header);
+	assert_true(compile_run("gcc -g -gsplit-dwarf -O2 -fPIC -shared -o object.so source.c && "
+				"rm -rf cache *.dwo"));
+	open_object("object.so");
+	open_cache("00ff", 1000);
+	assert_null(heap_dwarf_line_finder_find(finder, address_of("outer"), &lines));
+	assert_false(lines.is_complete);
+	heap_dwarf_line_cache_add(cache, address_of("outer"), &lines);
+	heap_dwarf_lines_deinit(&lines);
+	check_cached(address_of("outer"), false);
+	close_cache();
+	close_object();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -275,6 +495,12 @@ int main(void)
 		cmocka_unit_test(code_may_begin_in_a_header),
 		cmocka_unit_test(names_of_cxx_are_qualified),
 		cmocka_unit_test(damage_does_no_harm),
+		cmocka_unit_test(cached_lines_are_those_of_the_file),
+		cmocka_unit_test(lines_of_another_file_are_not_found),
+		cmocka_unit_test(caches_that_cannot_be_used_are_empty),
+		cmocka_unit_test(damaged_caches_are_refused),
+		cmocka_unit_test(a_cache_has_a_limit),
+		cmocka_unit_test(incomplete_lines_are_not_cached),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

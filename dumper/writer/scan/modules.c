@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 static const char DEBUG_DIRECTORY[] = "/usr/lib/debug";
 
@@ -288,6 +289,20 @@ static struct heap_error *read_debug(struct module *module, const char *cache)
 	return NULL;
 }
 
+// Without memory for it, lines are looked up in the file.
+static void open_line_cache(struct module *module, const char *cache)
+{
+	char id[2 * HEAP_BUILD_ID_MAX + 1];
+	struct stat status;
+
+	if (!cache || module->elf->build_id.size == 0 ||
+	    fstat(module->dwarf->descriptor, &status) != 0)
+		return;
+	heap_build_id_format(&module->elf->build_id, id, sizeof(id));
+	heap_error_destroy(heap_dwarf_line_cache_create(cache, id, (uint64_t)status.st_size,
+							&module->line_cache));
+}
+
 static void note_debug(struct module *module)
 {
 	const struct heap_dwarf_info *debug = &module->debug;
@@ -318,6 +333,7 @@ static struct heap_error *open_debug(struct module *module, const char *cache,
 	if (error)
 		return error;
 	module->has_debug = true;
+	open_line_cache(module, cache);
 	note_debug(module);
 	module->type_map = calloc(module->debug.types.count, sizeof(*module->type_map));
 	if (!module->type_map)
@@ -493,6 +509,16 @@ static void free_units(struct module *module)
 	free(module->units);
 }
 
+void modules_store_lines(const struct modules *modules)
+{
+	for (size_t i = 0; i < modules->count; i++) {
+		struct heap_dwarf_line_cache *cache = modules->modules[i].line_cache;
+
+		if (cache)
+			heap_error_destroy(heap_dwarf_line_cache_store(cache));
+	}
+}
+
 void modules_deinit(struct modules *modules)
 {
 	for (size_t i = 0; i < modules->count; i++) {
@@ -501,6 +527,7 @@ void modules_deinit(struct modules *modules)
 		free_units(module);
 		heap_dwarf_unwinder_destroy(module->unwinder);
 		heap_dwarf_line_finder_destroy(module->lines);
+		heap_dwarf_line_cache_destroy(module->line_cache);
 		if (module->has_debug)
 			heap_dwarf_info_deinit(&module->debug);
 		heap_dwarf_close(module->dwarf);
@@ -539,23 +566,35 @@ static struct heap_dwarf_line_finder *get_lines(struct module *module)
 	return module->lines;
 }
 
+// Finds lines in the cache, or in the file. @return false if there are none
+static bool find_lines(struct module *module, uint64_t pc, struct heap_dwarf_lines *result)
+{
+	struct heap_dwarf_line_finder *finder;
+	struct heap_error *error;
+
+	if (module->line_cache && heap_dwarf_line_cache_find(module->line_cache, pc, result))
+		return true;
+	finder = get_lines(module);
+	if (!finder)
+		return false;
+	error = heap_dwarf_line_finder_find(finder, pc, result);
+	if (error) {
+		heap_error_destroy(error);
+		return false;
+	}
+	if (module->line_cache)
+		heap_dwarf_line_cache_add(module->line_cache, pc, result);
+	return true;
+}
+
 static size_t describe_by_lines(struct module *module, uint64_t lookup, struct strings *strings,
 				struct code_place *places, size_t max)
 {
-	struct heap_dwarf_line_finder *finder = get_lines(module);
-	struct heap_dwarf_lines lines = { 0 };
+	struct heap_dwarf_lines lines;
 	size_t count = 0;
 
-	if (!finder)
+	if (!find_lines(module, lookup - module->bias, &lines))
 		return 0;
-
-	struct heap_error *error =
-		heap_dwarf_line_finder_find(finder, lookup - module->bias, &lines);
-
-	if (error) {
-		heap_error_destroy(error);
-		return 0;
-	}
 	for (; count < lines.count && count < max; count++) {
 		places[count] = (struct code_place){
 			.function = strings_add(strings, lines.lines[count].function),

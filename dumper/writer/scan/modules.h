@@ -14,7 +14,7 @@
 #include "dumper/writer/base/strings.h"
 #include "lib/dwarf/dwarf_info.h"
 #include "lib/dwarf/elf_file.h"
-#include "lib/dwarf/dwarf_lines.h"
+#include "lib/dwarf/dwarf_line_cache.h"
 #include "lib/dwarf/dwarf_site_types.h"
 #include "lib/dwarf/dwarf_unwind.h"
 #include "lib/snapshot/snapshot.h"
@@ -34,8 +34,9 @@ struct module {
 	struct heap_dwarf_info debug;  /**< types and variables; empty if there are none */
 	bool has_debug;
 	heap_type_id *type_map;               /**< [debug.types.count] in the snapshot's table */
-	struct heap_dwarf_line_finder *lines; /**< NULL until the first is asked for */
+	struct heap_dwarf_line_finder *lines; /**< NULL until the cache lacks an address */
 	bool lines_tried;
+	struct heap_dwarf_line_cache *line_cache; /**< NULL without a cache */
 	struct heap_dwarf_unwinder *unwinder;
 	bool unwinder_tried;
 	struct module_unit **units; /**< [unit_count] NULL until one is asked for */
@@ -69,6 +70,9 @@ HEAP_MUST_CHECK
 struct heap_error *modules_init_snapshot(struct modules *modules, const struct image *image,
 					 const char *cache, struct heap_types *types,
 					 const struct heap_snapshot *snapshot);
+
+/** Caches the lines that were looked up. A cache that cannot be written costs time, nothing else. */
+void modules_store_lines(const struct modules *modules);
 
 void modules_deinit(struct modules *modules);
 
