@@ -17,8 +17,9 @@
 #include <string.h>
 
 enum {
-	FEW = 256,    // news about a smaller share of blocks concerns only these
-	PIECE = 4096, // blocks whose hints are weighed by one thread
+	FEW = 256,          // news about a smaller share of blocks concerns only these
+	PIECE = 4096,       // blocks whose hints are weighed by one thread
+	STILL_AGREED = 800, // per mille of the voters, for a name by vote to stay
 };
 
 // Skips members with good names, each of them once. @return false if all have one
@@ -279,6 +280,61 @@ struct heap_error *naming_weigh_hints(struct inference *inference, uint64_t *cla
 
 // --- second thoughts ---------------------------------------------------------
 
+// The names of a kind's blocks that no vote has given.
+struct poll {
+	uint32_t voters, elected; // blocks that have such a name, or one by a vote
+	heap_type_id type;        // of most voters, if most have one
+	uint32_t votes;
+};
+
+static bool has_vote(const struct inference *inference, heap_object_id object)
+{
+	return inference->claims.rank[object] < RANK_VOTE;
+}
+
+// Finds the only type that can have a majority (Boyer and Moore, MJRTY, 1981), and counts its votes.
+static struct poll poll_kind(const struct inference *inference, const struct kind *kind)
+{
+	const heap_object_id *members = inference->kinds.members + kind->first;
+	const heap_type_id *types = inference->capture->snapshot.type;
+	struct poll poll = { 0 };
+	uint32_t lead = 0;
+
+	for (uint32_t i = 0; i < kind->count; i++) {
+		progress_step();
+		poll.elected += inference->claims.rank[members[i]] == RANK_VOTE;
+		if (!has_vote(inference, members[i]))
+			continue;
+		poll.voters++;
+		if (lead == 0)
+			poll.type = types[members[i]];
+		lead = poll.type == types[members[i]] ? lead + 1 : lead - 1;
+	}
+	for (uint32_t i = 0; poll.elected > 0 && i < kind->count; i++)
+		poll.votes += has_vote(inference, members[i]) && types[members[i]] == poll.type;
+	return poll;
+}
+
+// Withdraws the names that siblings voted for who have got other names since.
+static void withdraw_votes(struct inference *inference, const struct kind *kind, uint64_t *dropped)
+{
+	const struct poll poll = poll_kind(inference, kind);
+	bool is_agreed = poll.votes * UINT64_C(1000) >= poll.voters * (uint64_t)STILL_AGREED;
+
+	if (poll.elected == 0 || poll.voters < NAMING_VOTERS)
+		return;
+	for (uint32_t i = kind->first; i < kind->first + kind->count; i++) {
+		heap_object_id object = inference->kinds.members[i];
+
+		if (inference->claims.rank[object] != RANK_VOTE ||
+		    inference->claims.is_renamed[object] ||
+		    (is_agreed && inference->capture->snapshot.type[object] == poll.type))
+			continue;
+		inference_unname(inference, object);
+		++*dropped;
+	}
+}
+
 struct heap_error *naming_reconsider(struct inference *inference, uint64_t *dropped)
 {
 	struct capture *capture = inference->capture;
@@ -286,6 +342,8 @@ struct heap_error *naming_reconsider(struct inference *inference, uint64_t *drop
 
 	if (!words)
 		return heap_error_out_of_memory();
+	for (uint32_t i = 0; i < inference->kinds.count && !progress_is_late(); i++)
+		withdraw_votes(inference, &inference->kinds.kinds[i], dropped);
 	for (heap_object_id i = 0; i < capture->objects.count && !progress_is_late(); i++) {
 		struct content content;
 

@@ -757,7 +757,7 @@ static uint32_t decide(const struct inference *inference, const struct tally *ta
 		       bool *contradicts)
 {
 	uint32_t found, admitted, most = 0;
-	const struct support *voted = group->support;
+	const struct support *voted;
 
 	for (uint32_t i = 0; i < tally->alternative_count; i++)
 		most = group->support[i].votes > group->support[most].votes ? i : most;
