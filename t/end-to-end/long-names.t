@@ -12,8 +12,6 @@ use JSON::PP;
 use Sample;
 use Test::More;
 
-plan skip_all => 'no script(1)' if system('command -v script >/dev/null 2>&1');
-
 binmode $_, ':utf8' for Test::More->builder->output, Test::More->builder->failure_output;
 
 my $program = Heapsh->start('long-names');
@@ -30,7 +28,7 @@ my $build = $Sample::build;
 sub on_terminal {
     my ($columns, @command) = @_;
     my $line = join ' ', map { "'$_'" } @command;
-    my ($out) = Sample::run('', 'script', '-qec', "stty cols $columns -echo; $line", '/dev/null');
+    my ($out) = Sample::run('', "$build/t/helper/terminal", 'sh', '-c', "stty cols $columns -echo; $line");
     return decode_utf8($out) =~ s/\r//gr =~ s/\e\[[0-9;]*m//gr;
 }
 

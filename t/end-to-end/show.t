@@ -15,6 +15,7 @@ for my $content (qw(256 all)) {
     $program->finish;
 }
 my $heapsh = "$Sample::build/heapsh";
+my @terminal = "$Sample::build/t/helper/terminal";
 
 sub show {
     my ($content, @words) = @_;
@@ -42,13 +43,12 @@ is scalar @many, 100, 'a hundred members fit into a file';
 unlike $many[-1], qr{…}, '... all of them';
 
 # On a small terminal it is less.
-SKIP: {
-    skip 'no script(1)', 4 if system('command -v script >/dev/null 2>&1');
-    my ($small) = Sample::run('', 'script', '-qec', "stty rows 24; $heapsh -q --color=never $file{all} show server", '/dev/null');
+{
+    my ($small) = Sample::run('', @terminal, 'sh', '-c', "stty rows 24; $heapsh -q --color=never $file{all} show server");
     cmp_ok scalar(split /\n/, $small), '<=', 24, 'a screen of 24 lines';
     like $small, qr/^  last = 7\r?$/m, '... with the last member';
     like $small, qr/^    … \d+ more members \(--all\)\r?$/m, '... and a word on the rest of a nested one';
-    ($small) = Sample::run('', 'script', '-qec', "stty rows 24; $heapsh -q --color=never $file{all} show many", '/dev/null');
+    ($small) = Sample::run('', @terminal, 'sh', '-c', "stty rows 24; $heapsh -q --color=never $file{all} show many");
     like $small, qr/^  b4 = 0\r?\n  … 85 more members \(--all\)\r?$/m, 'more members than there are lines';
 }
 
@@ -67,11 +67,8 @@ like show('all', '--hex', 'server'), qr/^  0000  90 1f 00 00/m, '--hex of what h
 like show('all', '--hex', '&server'), qr/^  0000( [0-9a-f]{2}| ){8}/m, '... of a variable';
 is length show('all', '--raw', '&server'), 8, '--raw of a variable';
 is Heapsh::ask_json($file{all}, 'show', '--raw', 'image')->{bytes}, unpack('H*', $bytes), '... in JSON';
-SKIP: {
-    skip 'no script(1)', 1 if system('command -v script >/dev/null 2>&1');
-    my ($said) = Sample::run('', 'script', '-qec', "$heapsh -q $file{all} show --raw image", '/dev/null');
-    like $said, qr/^heapsh: --raw writes no bytes to a terminal/, '... but not to a terminal';
-}
+my ($said) = Sample::run('', @terminal, $heapsh, '-q', $file{all}, 'show', '--raw', 'image');
+like $said, qr/^heapsh: --raw writes no bytes to a terminal/, '... but not to a terminal';
 
 # Texts that are longer than what was kept.
 like show('256', 'text'), qr/"x{256}"…\n  … 744 more bytes, not kept \(heapsnap run --content all keeps them\)$/m, 'a text';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Runs a command on a terminal of its own, for t/shell/interactive.t:
+// Runs a command on a terminal of its own, for tests:
 //
 //	terminal COMMAND [ARG...]
 //

@@ -158,10 +158,10 @@ answers '--help', ['--help'], $usage, '', 0;
 
 # Where somebody watches: progress, and the summary before the candidates.
 my $watched = $second =~ s/\A(.*?\n)\n(.*)\z/$2\n$1/sr;
-my $terminal = qx(script -qec "$report -1 @file[0 .. 2]" /dev/null);
+my $terminal = qx($Sample::build/t/helper/terminal $report -1 @file[0 .. 2]);
 $terminal =~ s/\r//g;
 is $terminal, join('', map { "[$_]: $file[$_]\n" } 0 .. 2) . $watched, 'progress on a terminal';
-$terminal = qx(script -qec "$report -q -1 @file[0 .. 2]" /dev/null);
+$terminal = qx($Sample::build/t/helper/terminal $report -q -1 @file[0 .. 2]);
 $terminal =~ s/\r//g;
 is $terminal, $watched, 'none if it is to be quiet';
 done_testing;

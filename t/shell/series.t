@@ -134,8 +134,8 @@ is $status, 0, '--each: found in one of them';
 is $status, 1, '--each: found in none';
 
 # The prompt says where one is.
-my $terminal = qx(printf 'next\\nquit\\n' | script -qec "$heapsh -q @file" /dev/null);
+my $terminal = qx(printf 'next\\nquit\\n' | $Sample::build/t/helper/terminal $heapsh -q @file);
 like $terminal, qr/heapsh \[0\] \Q$name[0]\E> .*heapsh \[1\] \Q$name[1]\E> /s, 'prompts';
-$terminal = qx(printf 'quit\\n' | script -qec "$heapsh -q $file[0]" /dev/null);
+$terminal = qx(printf 'quit\\n' | $Sample::build/t/helper/terminal $heapsh -q $file[0]);
 like $terminal, qr/heapsh> /, 'alone';
 done_testing;
