@@ -154,7 +154,9 @@ static void wait_for_the_end(void)
 
 	holder->message = calloc(1, sizeof(struct message) + 3 * sizeof(struct point));
 	holder->message->length = 3;
-	holder->message->author = strdup("nobody\n\x1b[31m");
+	// In one statement, a register that callees save would hold the message, too.
+	holder->anything = strdup("nobody\n\x1b[31m");
+	holder->message->author = holder->anything;
 	holder->message->path[2].y = 2.5f;
 	holder->anything = make_node(-1, NULL);
 	strcpy(holder->label, "held by a frame");
