@@ -126,12 +126,17 @@ SKIP: {
 SKIP: {
     my ($library) = glob '/usr/lib/*/libtcmalloc_minimal.so.4';
     skip 'no tcmalloc', 1 unless $library;
+    blocks_are_exact("tcmalloc, $_ threads", 5000, program => 'live-blocks-explicit', args => [ 'live', split ' ' ],
+        env => { LD_PRELOAD => $library }, own => 12)
+        for '1 4000', '5 4000', '3 3000 small', '4 8000 crossed';
+    $library =~ s/\.so/_debug.so/;
+    skip 'no variant for debugging', 1 unless -e $library;
     my $program = start('live-blocks-explicit', args => [ 'live', 1, 1000 ], env => { LD_PRELOAD => $library });
     my $file = attach($program, '--types', 'none');
     my $said = $file ? Heapsh::ask_json($file, 'info')->{doubts} : $output;
-    like $said, qr/blocks of tcmalloc are not known: start it by heapsnap run/, 'tcmalloc: by name';
-    like scalar `$build/heapsnap list --all`, qr/^ *@{[$program->pid]} \S+ +[\d.]+ [KM]iB tcmalloc /m, 'list --all: tcmalloc by name';
-    is_whole($program, '', 'tcmalloc');
+    like $said, qr/blocks of tcmalloc are not known: start it by heapsnap run/, 'tcmalloc for debugging: by name';
+    like scalar `$build/heapsnap list --all`, qr/^ *@{[$program->pid]} \S+ +[\d.]+ [KM]iB tcmalloc /m, 'tcmalloc for debugging: list --all';
+    is_whole($program, '', 'tcmalloc for debugging');
 }
 
 # --- what the snapshot says of itself -----------------------------------------

@@ -37,6 +37,17 @@ struct heap_error *blocks_add(struct blocks *blocks, uint64_t address, uint64_t 
 	return heap_array_append(&blocks->list, (struct block){ address, size });
 }
 
+struct block_mark blocks_mark(const struct blocks *blocks)
+{
+	return (struct block_mark){ blocks->list.count, blocks->runs.count };
+}
+
+void blocks_rewind(struct blocks *blocks, struct block_mark mark)
+{
+	blocks->list.count = blocks->run_start = mark.blocks;
+	blocks->runs.count = mark.runs;
+}
+
 struct heap_error *blocks_end_run(struct blocks *blocks)
 {
 	struct block_run run = { blocks->run_start, blocks->list.count - blocks->run_start };
@@ -186,6 +197,7 @@ struct heap_error *blocks_find(struct blocks *blocks, const struct image *image,
 	HEAP_TRY(blocks_find_glibc(blocks, image, threads));
 	HEAP_TRY(blocks_find_jemalloc(blocks, image, threads));
 	HEAP_TRY(blocks_find_mimalloc(blocks, image));
+	HEAP_TRY(blocks_find_tcmalloc(blocks, image));
 	if (blocks->allocators[0] == '\0')
 		HEAP_TRY(blocks_find_musl(blocks, image));
 	HEAP_TRY(blocks_sort(blocks));
@@ -195,10 +207,10 @@ struct heap_error *blocks_find(struct blocks *blocks, const struct image *image,
 		return NULL;
 	if (blocks->doubts[0] != '\0')
 		return heap_error_create(HEAP_ERROR_ABSENT, "%s", blocks->doubts);
-	return heap_error_create(
-		HEAP_ERROR_ABSENT,
-		"it has allocated nothing yet, or its allocator is none that is "
-		"known (glibc, jemalloc 5.3, mimalloc 2.0, musl): start it by heapsnap run");
+	return heap_error_create(HEAP_ERROR_ABSENT,
+				 "it has allocated nothing yet, or its allocator is none that is "
+				 "known (glibc, jemalloc 5.3, mimalloc 2.0, musl, tcmalloc 2.10): "
+				 "start it by heapsnap run");
 }
 
 // The mappings that touch, from the one that holds an address on.

@@ -9,6 +9,7 @@
  *	      ──▶ blocks_musl  ─┼─▶ blocks, by address ──▶ objects
  *	      ──▶ blocks_jemalloc
  *	      ──▶ blocks_mimalloc
+ *	      ──▶ blocks_tcmalloc
  *
  * Each allocator is recognized by what its structures hold, not by symbols, and checked by its own
  * sums. What the structures say is not trusted: every loop is bounded, every address is looked up.
@@ -22,8 +23,8 @@
 /** How the size of a block relates to the size that the program requested. */
 enum block_sizes {
 	BLOCK_SIZES_EXACT,
-	BLOCK_SIZES_GLIBC,     /**< it was rounded up to a multiple of 16, less 8; to 24 at least */
-	BLOCK_SIZES_GEOMETRIC, /**< to one of four sizes between two powers of 2: jemalloc, mimalloc */
+	BLOCK_SIZES_GLIBC, /**< it was rounded up to a multiple of 16, less 8; to 24 at least */
+	BLOCK_SIZES_GEOMETRIC, /**< to one of four sizes between two powers of 2, or more: jemalloc, mimalloc, tcmalloc */
 };
 
 struct block {
@@ -76,6 +77,8 @@ struct heap_error *blocks_find_jemalloc(struct blocks *blocks, const struct imag
 
 HEAP_MUST_CHECK
 struct heap_error *blocks_find_mimalloc(struct blocks *blocks, const struct image *image);
+HEAP_MUST_CHECK
+struct heap_error *blocks_find_tcmalloc(struct blocks *blocks, const struct image *image);
 
 /** Notes the name of an allocator that was found. */
 void blocks_name(struct blocks *blocks, const char *allocator);
@@ -87,6 +90,16 @@ void blocks_doubt(struct blocks *blocks, const char *format, ...);
 /** Appends a block. Consecutive ones come by address, between two calls of blocks_end_run(). */
 HEAP_MUST_CHECK
 struct heap_error *blocks_add(struct blocks *blocks, uint64_t address, uint64_t size);
+
+/** How many there are, to be taken back by blocks_rewind(). */
+struct block_mark {
+	size_t blocks, runs;
+};
+
+struct block_mark blocks_mark(const struct blocks *blocks);
+
+/** Forgets the blocks that were added since blocks_mark(); none may have been sorted since. */
+void blocks_rewind(struct blocks *blocks, struct block_mark mark);
 
 /** Ends the run of blocks that come by address. */
 HEAP_MUST_CHECK

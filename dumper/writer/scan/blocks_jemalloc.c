@@ -17,7 +17,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 enum {
 	PAGE = 4096,
@@ -69,12 +68,6 @@ static void fill_sizes(uint64_t sizes[CLASSES])
 	}
 }
 
-static bool is_anonymous(const struct image_mapping *mapping)
-{
-	return mapping && !mapping->shared && mapping->kind == IMAGE_ANONYMOUS &&
-	       (mapping->protection & PROT_WRITE);
-}
-
 HEAP_MUST_CHECK
 static struct heap_error *list_gibs(struct walker *walker)
 {
@@ -83,7 +76,7 @@ static struct heap_error *list_gibs(struct walker *walker)
 	for (size_t i = 0; i < image->mapping_count; i++) {
 		const struct image_mapping *mapping = &image->mappings[i];
 
-		if (!is_anonymous(mapping) && mapping->kind != IMAGE_HEAP)
+		if (!image_is_private_memory(mapping) && mapping->kind != IMAGE_HEAP)
 			continue;
 		walker->bytes += mapping->end - mapping->start;
 		for (uint64_t gib = mapping->start >> GIB_BITS;
@@ -140,7 +133,7 @@ static bool may_be_leaf(const struct walker *walker, uint64_t address)
 {
 	const struct image_mapping *mapping = image_find(walker->image, address);
 
-	return address != 0 && address % 64 == 0 && is_anonymous(mapping) &&
+	return address != 0 && address % 64 == 0 && image_is_private_memory(mapping) &&
 	       mapping->end - address >= TABLE;
 }
 
@@ -215,18 +208,11 @@ static struct heap_error *find_root(struct walker *walker, bool by_name)
 
 	for (size_t i = 0; i < image->mapping_count && !walker->root; i++) {
 		const struct image_mapping *mapping = &image->mappings[i];
-		uint64_t end = mapping->end;
+		uint64_t end = image_data_end(image, i);
 
-		if (mapping->kind != IMAGE_FILE || mapping->shared ||
-		    !(mapping->protection & PROT_WRITE) ||
-		    (strstr(mapping->name, "/libjemalloc") != NULL) != by_name)
+		if (end == 0 || (strstr(mapping->name, "/libjemalloc") != NULL) != by_name)
 			continue;
 		walker->tried = 0;
-		for (size_t j = i + 1;
-		     j < image->mapping_count && image->mappings[j].start == end &&
-		     is_anonymous(&image->mappings[j]);
-		     j++)
-			end = image->mappings[j].end;
 		if (end - mapping->start >= TABLE)
 			HEAP_TRY(search_zeros(walker, mapping->start, end));
 	}
@@ -343,7 +329,7 @@ HEAP_MUST_CHECK
 static struct heap_error *walk(struct walker *walker)
 {
 	struct blocks *blocks = walker->blocks;
-	const size_t before = blocks->list.count, runs = blocks->runs.count;
+	const struct block_mark mark = blocks_mark(blocks);
 
 	fill_sizes(walker->sizes);
 	HEAP_TRY(list_gibs(walker));
@@ -355,8 +341,7 @@ static struct heap_error *walk(struct walker *walker)
 		return NULL;
 	HEAP_TRY(add_extents(walker));
 	if (walker->agreeing * 100 < walker->slabs * MIN_SHARE) {
-		blocks->list.count = blocks->run_start = before;
-		blocks->runs.count = runs;
+		blocks_rewind(blocks, mark);
 		return NULL;
 	}
 	blocks_name(blocks, "jemalloc");

@@ -10,13 +10,9 @@
  * add up with its number of used blocks. Where they do not, the lists are encoded (secure mode), or
  * it is another version, and nothing is said of its blocks.
  */
-#include "dumper/writer/scan/blocks.h"
-#include "dumper/writer/scan/window.h"
-#include "lib/base/bits.h"
+#include "dumper/writer/scan/block_grid.h"
 
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 
 enum {
 	PAGE = 4096,
@@ -24,9 +20,8 @@ enum {
 	SEGMENT_ALIGNMENT = 32 << 20,
 	LEAST_HEADER = 128, // bytes before the slices: versions differ
 	MOST_HEADER = 512,
-	MOST_INFO = 64,   // slices that the header takes up
-	SLICE_BYTES = 80, // of its description, struct mi_page_s
-	MOST_CAPACITY = UINT16_MAX,
+	MOST_INFO = 64,      // slices that the header takes up
+	SLICE_BYTES = 80,    // of its description, struct mi_page_s
 	MOST_SHIFTED = 1024, // blocks up to this size do not begin with the slice
 	DELAYED = 2840,      // offset of thread_delayed_free in a heap
 	MIN_SHARE = 95,      // per cent of the pages that have to add up
@@ -55,7 +50,7 @@ struct walker {
 	struct HEAP_ARRAY(uint64_t) heaps; // addresses, some of them more than once
 	uint64_t shift;
 	size_t pages, agreeing; // of those with free blocks
-	uint8_t freed[MOST_CAPACITY / 8 + 1];
+	struct block_grid grid;
 };
 
 struct page {
@@ -127,11 +122,10 @@ static struct heap_error *find_segments(struct walker *walker)
 
 	for (size_t i = 0; i < image->mapping_count; i++) {
 		const struct image_mapping *mapping = &image->mappings[i];
-		uint64_t touched = mapping->start, until = mapping->start;
+		uint64_t touched = 0, until = 0;
 		uint64_t address = (mapping->start + mask) & ~mask;
 
-		if (mapping->shared || mapping->kind != IMAGE_ANONYMOUS ||
-		    !(mapping->protection & PROT_WRITE))
+		if (!image_is_private_memory(mapping))
 			continue;
 		while (address >= mapping->start && address < mapping->end) {
 			if (address >= until)
@@ -180,69 +174,26 @@ static bool is_page(const struct walker *walker, const struct page *page)
 	       page->block_size * page->capacity <= room && image_find(walker->image, page->first);
 }
 
-// Marks the blocks of a list. @return how many
-static uint32_t mark_list(struct walker *walker, const struct page *page, uint64_t block)
+HEAP_MUST_CHECK
+static struct heap_error *walk_page(struct walker *walker, const struct page *page)
 {
-	bool fits = page->block_size * page->capacity <= WINDOW_FAR;
-	struct window *window = fits ? &walker->windows.far : &walker->windows.near;
-	uint32_t count = 0;
-
-	while (block != 0) {
-		uint64_t offset = block - page->first, at = offset / page->block_size;
-
-		if (offset % page->block_size != 0 || at >= page->capacity ||
-		    heap_bit_get(walker->freed, (uint32_t)at))
-			break;
-		heap_bit_set(walker->freed, (uint32_t)at);
-		count++;
-		block = window_peek(window, block);
-	}
-	return count;
-}
-
-// Lists lead to and fro in the page: it is read as a whole.
-static void read_blocks(struct walker *walker, const struct page *page)
-{
-	struct window *far = &walker->windows.far;
-	uint64_t before = page->first - far->start;
-
-	if (before >= far->size || far->size - before < page->block_size * page->capacity)
-		window_move(far, page->first);
-}
-
-static void mark_free(struct walker *walker, const struct page *page)
-{
+	struct block_grid *grid = &walker->grid;
+	struct windows *windows = &walker->windows;
 	uint32_t count;
 
-	memset(walker->freed, 0, page->capacity / 8 + 1);
-	if (page->free || page->local_free || page->thread_free)
-		read_blocks(walker, page);
-	count = mark_list(walker, page, page->free) + mark_list(walker, page, page->local_free);
+	if (!is_page(walker, page) ||
+	    !block_grid_init(grid, page->first, page->block_size, page->capacity)) {
+		walker->pages++;
+		return NULL;
+	}
+	count = block_grid_mark(grid, windows, page->free) +
+		block_grid_mark(grid, windows, page->local_free);
 	if (count > 0 || page->used != page->capacity) {
 		walker->pages++;
 		walker->agreeing += count + page->used == page->capacity;
 	}
-	mark_list(walker, page, page->thread_free);
-}
-
-// Each block has been written to when the page was made.
-HEAP_MUST_CHECK
-static struct heap_error *add_blocks(struct walker *walker, const struct page *page)
-{
-	uint64_t end = page->first + page->block_size * page->capacity;
-	uint64_t touched = page->first, until = page->first;
-
-	for (uint32_t i = 0; i < page->capacity; i++) {
-		uint64_t block = page->first + i * page->block_size;
-
-		if (heap_bit_get(walker->freed, i))
-			continue;
-		if (block >= until)
-			touched = image_skip_untouched(walker->image, block, end, &until);
-		if (block >= touched)
-			HEAP_TRY(blocks_add(walker->blocks, block, page->block_size));
-	}
-	return blocks_end_run(walker->blocks);
+	block_grid_mark(grid, windows, page->thread_free);
+	return block_grid_add(grid, walker->image, walker->blocks);
 }
 
 HEAP_MUST_CHECK
@@ -256,12 +207,7 @@ static struct heap_error *walk_segment(struct walker *walker, const struct segme
 		count = peek(walker, segment->slices + i * SLICE_BYTES) & UINT32_MAX;
 		if (!read_page(walker, segment, i, &page) || page.used == 0)
 			continue;
-		if (!is_page(walker, &page)) {
-			walker->pages++;
-			continue;
-		}
-		mark_free(walker, &page);
-		HEAP_TRY(add_blocks(walker, &page));
+		HEAP_TRY(walk_page(walker, &page));
 		if (page.heap && (walker->heaps.count == 0 ||
 				  walker->heaps.items[walker->heaps.count - 1] != page.heap))
 			HEAP_TRY(heap_array_append(&walker->heaps, page.heap));
@@ -286,17 +232,14 @@ static void remove_delayed(struct walker *walker)
 HEAP_MUST_CHECK
 static struct heap_error *walk_segments(struct walker *walker, bool *found)
 {
-	struct blocks *blocks = walker->blocks;
-	const size_t before = blocks->list.count, runs = blocks->runs.count;
+	const struct block_mark mark = blocks_mark(walker->blocks);
 
 	walker->pages = walker->agreeing = walker->heaps.count = 0;
 	for (size_t i = 0; i < walker->segments.count; i++)
 		HEAP_TRY(walk_segment(walker, &walker->segments.items[i]));
 	*found = walker->agreeing * 100 >= walker->pages * MIN_SHARE;
-	if (!*found) {
-		blocks->list.count = blocks->run_start = before;
-		blocks->runs.count = runs;
-	}
+	if (!*found)
+		blocks_rewind(walker->blocks, mark);
 	return NULL;
 }
 

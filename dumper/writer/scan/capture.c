@@ -416,7 +416,8 @@ static void take_tables(struct capture *capture, const struct heap_snapshot *fro
 // How the sizes of blocks were rounded, by the allocators whose structures told them: the coarsest.
 static enum block_sizes sizes_by(const char *allocators)
 {
-	if (strstr(allocators, "jemalloc") || strstr(allocators, "mimalloc"))
+	if (strstr(allocators, "jemalloc") || strstr(allocators, "mimalloc") ||
+	    strstr(allocators, "tcmalloc"))
 		return BLOCK_SIZES_GEOMETRIC;
 	return strstr(allocators, "glibc") ? BLOCK_SIZES_GLIBC : BLOCK_SIZES_EXACT;
 }

@@ -310,6 +310,23 @@ const struct image_mapping *image_find(const struct image *image, uint64_t addre
 	return &image->mappings[at];
 }
 
+uint64_t image_data_end(const struct image *image, size_t mapping)
+{
+	const struct image_mapping *data = &image->mappings[mapping];
+	uint64_t end = data->end;
+
+	if (data->kind != IMAGE_FILE || data->shared || !(data->protection & PROT_WRITE))
+		return 0;
+	for (size_t i = mapping + 1; i < image->mapping_count; i++) {
+		const struct image_mapping *zeros = &image->mappings[i];
+
+		if (zeros->start != end || !image_is_private_memory(zeros))
+			break;
+		end = zeros->end;
+	}
+	return end;
+}
+
 bool image_is_near(const struct image *image, uint64_t address, uint64_t distance)
 {
 	size_t at = first_behind(image, address);

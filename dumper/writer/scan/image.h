@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/mman.h>
 #include <sys/types.h>
 
 enum image_kind {
@@ -77,6 +78,16 @@ void image_read_string(const struct image *image, uint64_t address, char *buffer
 
 /** The mapping that holds @p address, or NULL. */
 const struct image_mapping *image_find(const struct image *image, uint64_t address);
+
+/** True if it is memory that the process writes to, without a file or other processes. */
+static inline bool image_is_private_memory(const struct image_mapping *mapping)
+{
+	return mapping && !mapping->shared && mapping->kind == IMAGE_ANONYMOUS &&
+	       (mapping->protection & PROT_WRITE);
+}
+
+/** The end of a module's writable data and of the zeros behind it; 0: the mapping is not such data. */
+uint64_t image_data_end(const struct image *image, size_t mapping);
 
 /** True if there is a mapping within @p distance bytes of @p address. */
 bool image_is_near(const struct image *image, uint64_t address, uint64_t distance);
