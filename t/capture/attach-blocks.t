@@ -1,0 +1,84 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-3.0-or-later
+# heapsnap attach: the blocks of a process that nobody has prepared, exactly, by the structures of its
+# allocator.
+use strict;
+use warnings;
+use lib 't/lib';
+use Cwd qw(abs_path);
+use File::Temp qw(tempdir);
+use Heapsh;
+use LiveBlocks;
+use Test::More;
+
+my $build = abs_path($ENV{BUILD} || 'build');
+if (my $why = Heapsh::attach_refusal()) { plan skip_all => $why }
+
+# @param most  bytes that a block may be larger than it was asked for
+sub blocks_are_exact {
+    my ($name, $most, %option) = @_;
+    LiveBlocks::are_exact(Heapsh->start($option{program} || 'live-blocks', bare => 1, %option), $name, $most, %option);
+    return;
+}
+
+blocks_are_exact('one thread', 64, args => ['live', 1, 2000]);
+blocks_are_exact('8 threads', 64, args => ['live', 8, 5000]);
+blocks_are_exact('sbrk in between', 64, args => ['live', 2, 3000, 'foreign']);
+blocks_are_exact('freed by other threads', 64, args => ['live', 4, 3000, 'crossed']);
+blocks_are_exact('little blocks', 64, args => ['live', 3, 3000, 'small']);
+blocks_are_exact('no caches', 64, args => ['live', 3, 3000], env => { GLIBC_TUNABLES => 'glibc.malloc.tcache_count=0' });
+blocks_are_exact('one arena', 64, args => ['live', 4, 3000], env => { GLIBC_TUNABLES => 'glibc.malloc.arena_max=1' });
+blocks_are_exact('no fast bins', 64, args => ['live', 2, 3000], env => { GLIBC_TUNABLES => 'glibc.malloc.mxfast=0' });
+blocks_are_exact('mapped early', 64, args => ['live', 2, 3000], env => { GLIBC_TUNABLES => 'glibc.malloc.mmap_threshold=4096' });
+
+# Classes of sizes, four between two powers of 2.
+SKIP: {
+    my ($library) = glob '/usr/lib/*/libjemalloc.so.2 /usr/lib64/libjemalloc.so.2';
+    skip 'no jemalloc', 1 unless $library;
+    blocks_are_exact("jemalloc, $_ threads", 5000, program => 'live-blocks-explicit', args => [ 'live', split ' ' ],
+        env => { LD_PRELOAD => $library }, own => 8)
+        for '1 4000', '5 4000', '4 4000 crossed';
+}
+
+SKIP: {
+    my $directory = tempdir(CLEANUP => 1);
+    my $made = system("musl-gcc -O1 -D_GNU_SOURCE -iquote . -o $directory/live-musl t/programs/live-blocks.c 2>/dev/null") == 0;
+    skip 'no musl-gcc', 1 unless $made;
+    blocks_are_exact("musl, $_ threads", 0, program => "$directory/live-musl", args => [ 'live', $_, 4000 ]) for @{ [ 1, 4 ] };
+    system("musl-gcc -O1 -static -D_GNU_SOURCE -iquote . -o $directory/live-static t/programs/live-blocks.c") == 0 or die;
+    blocks_are_exact('musl, linked statically', 0, program => "$directory/live-static", args => [ 'live', 2, 4000 ]);
+}
+
+SKIP: {
+    my $directory = tempdir(CLEANUP => 1);
+    my $made = system("cc -O1 -pthread -static -D_GNU_SOURCE -iquote . -o $directory/live-static t/programs/live-blocks-explicit.c 2>/dev/null") == 0;
+    skip 'no static glibc', 1 unless $made;
+    blocks_are_exact('glibc, linked statically', 64, program => "$directory/live-static", args => [ 'live', 3, 4000 ], own => 40);
+}
+
+SKIP: {
+    my ($library) = glob '/usr/lib/*/libmimalloc.so.2*';
+    skip 'no mimalloc', 1 unless $library;
+    blocks_are_exact("mimalloc, $_ threads", 5000, program => 'live-blocks-explicit', args => [ 'live', split ' ' ],
+        env => { LD_PRELOAD => $library }, own => 8, around => 1)
+        for '1 4000', '5 4000', '3 3000 small', '4 8000 crossed';
+}
+
+SKIP: {
+    my ($library) = glob '/usr/lib/*/libtcmalloc_minimal.so.4';
+    skip 'no tcmalloc', 1 unless $library;
+    blocks_are_exact("tcmalloc, $_ threads", 5000, program => 'live-blocks-explicit', args => [ 'live', split ' ' ],
+        env => { LD_PRELOAD => $library }, own => 12)
+        for '1 4000', '5 4000', '3 3000 small', '4 8000 crossed';
+    $library =~ s/\.so/_debug.so/;
+    skip 'no variant for debugging', 1 unless -e $library;
+    my $program = Heapsh->start('live-blocks-explicit', bare => 1, args => [ 'live', 1, 1000 ], env => { LD_PRELOAD => $library });
+    my $file = "$program->{directory}/unknown.snap";
+    my $said = `$build/heapsnap attach --types none --file $file @{[$program->pid]} 2>&1`;
+    $said = Heapsh::ask_json($file, 'info')->{doubts} if -e $file;
+    like $said, qr/blocks of tcmalloc are not known: start it by heapsnap run/, 'tcmalloc for debugging: by name';
+    like scalar `$build/heapsnap list --all`, qr/^ *@{[$program->pid]} \S+ +[\d.]+ [KM]iB tcmalloc /m, 'tcmalloc for debugging: list --all';
+    is(($program->finish)[1], 0, 'tcmalloc for debugging: it goes on');
+}
+
+done_testing;
