@@ -4,7 +4,7 @@
 #   make demo                        run a sample program, capture it, show what the shell says
 #   make check                       all tests; T='t/find.t build/t/unit/types.t' for some
 #   make check SANITIZE=address,undefined    the same, in a build directory of its own
-#   make readers                     fetches tools from npm that exports are tested with, too
+#   make readers                     fetches tools, from npm and Debian, that exports are tested with, too
 #   make bare                        make demo and make check in a bare Debian, in a chroot; takes
 #                                    root and debootstrap
 #   make check-real                  tests on real programs, fetched and built from Debian's sources
@@ -315,12 +315,14 @@ check-built: programs-for-tests $(if $(findstring truth,$(T)),$(TRUTHS) truth-lu
 # All that tests run, but for t/truth.
 programs-for-tests: all $(UNITS) $(SAMPLES) $(TOOLS) $(BUILD)/t/bench/generate $(FUZZED:%=$(BUILD)/t/fuzz/%.replay)
 
-# Those whom exports are for, from npm, for t/shell/readers.t: memlab brings a browser along
+# Those whom exports are for, for t/shell/readers.t and hprof.t: memlab brings a browser along
 # that is not wanted.
 readers:
 	$(Q)mkdir -p $(BUILD)/readers
 	$(Q)cp t/readers/package.json $(BUILD)/readers
 	$(Q)PUPPETEER_SKIP_DOWNLOAD=1 npm install --silent --no-audit --no-fund --prefix $(BUILD)/readers
+	$(Q)cd $(BUILD)/readers && rm -f visualvm_*.deb && apt-get -qq -o APT::Sandbox::User=root download visualvm && \
+		dpkg -x visualvm_*.deb visualvm || echo 'No visualvm: heap dumps are not read by it'
 
 bare:
 	$(Q)t/bare build/bare

@@ -140,7 +140,7 @@ _heapsh_export()
 {
 	local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
 	if [ "$previous" = --format ]; then
-		mapfile -t COMPREPLY < <(compgen -W 'heapsnapshot pprof perfetto collapsed speedscope dot graphml
+		mapfile -t COMPREPLY < <(compgen -W 'heapsnapshot pprof perfetto hprof collapsed speedscope dot graphml
 			csv sqlite' -- "$word")
 	elif [ "$previous" = --by ]; then
 		mapfile -t COMPREPLY < <(compgen -W 'sites owners' -- "$word")

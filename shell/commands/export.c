@@ -31,8 +31,8 @@ const struct command export_command = {
 	.summary = "the snapshot in the format of another tool",
 	.details = "FORMAT: heapsnapshot (Chrome's DevTools, memlab), pprof, collapsed, speedscope "
 		   "(bytes\n"
-		   "along the calls that allocated them, or along their owners), perfetto, dot, "
-		   "graphml\n"
+		   "along the calls that allocated them, or along their owners), perfetto, hprof, "
+		   "dot, graphml\n"
 		   "(graphs of N objects, around OBJ or from the roots), csv (a directory), sqlite "
 		   "(a\n"
 		   "database, which may hold other snapshots), rows (for ClickHouse). "

@@ -8,6 +8,7 @@
  *	heapsnapshot   the Memory panel of Chrome's DevTools, memlab
  *	pprof          go tool pprof, Pyroscope, Parca
  *	perfetto       ui.perfetto.dev, trace_processor
+ *	hprof          VisualVM, Eclipse's Memory Analyzer
  *	collapsed      flamegraph.pl, inferno; a line per stack
  *	speedscope     speedscope.app
  *	dot, graphml   Graphviz; Gephi, yEd, networkx
@@ -65,6 +66,7 @@ struct export_format {
 	_(collapsed, "collapsed", STREAM) \
 	_(speedscope, "speedscope.json", STREAM) \
 	_(perfetto, "pftrace", STREAM) \
+	_(hprof, "hprof", STREAM) \
 	_(dot, "dot", STREAM) \
 	_(graphml, "graphml", STREAM) \
 	_(csv, "csv", DIRECTORY) \

@@ -304,7 +304,7 @@ is_text $typed, "export --by owners collapsed - | grep slot",
     "global variable popular (cache.c:50, libutility.so);struct table;struct slot[] 64\n";
 is_text $typed, "export dot $directory/of.dot 5f00300", '';
 like Sample::content("$directory/of.dot"), qr/struct slot\[4\]/, 'into a file';
-fails_with $typed, 'export svg x', 'heapsh: svg: not heapsnapshot, pprof, collapsed, speedscope, perfetto, dot, graphml, csv, sqlite, rows, object_rows or edge_rows', 2;
+fails_with $typed, 'export svg x', 'heapsh: svg: not heapsnapshot, pprof, collapsed, speedscope, perfetto, hprof, dot, graphml, csv, sqlite, rows, object_rows or edge_rows', 2;
 fails_with $typed, 'export csv -', 'heapsh: csv needs a file\'s name', 2;
 fails_with $typed, 'export dot /proc/none/x', 'heapsh: /proc/none/x: No such file or directory', 1;
 fails_with $typed, 'export --by weight dot x',

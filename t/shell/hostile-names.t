@@ -253,7 +253,7 @@ for my $tool (sort keys %file) {
 
 my %check = (
     graphml => \&xml, csv => \&csv, rows => \&gunzip, object_rows => \&gunzip, edge_rows => \&gunzip,
-    heapsnapshot => \&json, speedscope => \&json, collapsed => \&collapsed, pprof => \&gunzip_texts, perfetto => \&protobuf_texts, sqlite => \&sqlite, dot => \&dot,
+    heapsnapshot => \&json, speedscope => \&json, collapsed => \&collapsed, pprof => \&gunzip_texts, perfetto => \&protobuf_texts, hprof => \&hprof_texts, sqlite => \&sqlite, dot => \&dot,
 );
 my ($formats) = $usage{'heapsh-export'} =~ /^formats: (.*)/m;
 for my $format (split ' ', $formats) {
@@ -366,6 +366,19 @@ sub protobuf_texts {
     }
     return ($rows, @wrong);
 }
+
+sub hprof_texts {
+    my ($bytes, $rows, @wrong) = (slurp(@_), 0);
+    substr $bytes, 0, 31, '';
+    while (length $bytes) {
+        my ($tag, undef, $size) = unpack 'C N N', substr $bytes, 0, 9, '';
+        my $record = substr $bytes, 0, $size, '';
+        $rows++ if $tag == 2; # classes
+        push @wrong, wrong(substr $record, 8) if $tag == 1;
+    }
+    return ($rows, @wrong);
+}
+
 sub collapsed {
     my $text = slurp(@_);
     my @bad = grep { !/^[^;]+(;[^;]+)* \d+$/ } split /\n/, $text;

@@ -22,7 +22,7 @@ for my $seed (1 .. 40) {
         ['heapsh-check', '--max-leaked', 0, '--rule', 'struct node <= 1', $wild], ['heapsh-check', '--format', 'sarif', $whole, ($wild) x 4],
         (map { ['heapsh', '-q', $wild, 'sql', "select * from $_"] } qw(objects edges roots root_edges types sites strings threads frames snapshots)),
         ['heapsh', '-q', $wild, 'sql', 'select o.type, e.field, t.retained from objects o join edges e on e.source = o.address join objects t on t.address = e.target order by o.type desc'],
-        ['heapsh-export', '--format', 'perfetto', '-o', '/dev/null', $wild],
+        (map { ['heapsh-export', '--format', $_, '-o', '/dev/null', $wild] } qw(perfetto hprof)),
         ['heapsh', '-q', $whole, $wild, 'find', '--each', 'not', 'leaked']) {
         my ($program, @arguments) = @$_;
         local $SIG{ALRM} = sub { die "seed $seed: $program: no end\n" };

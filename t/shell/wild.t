@@ -14,7 +14,7 @@ my @command = (qw(info summary reachability stack dangling count largest roots c
     'largest --retained', 'dominators --depth 9', 'suspects --min 1', 'retained reachable', 'roots --by variable', 'leaks', 'leaks --list', 'retained --by type', 'roots --by frame', 'callstack --reachable', 'strings', 'strings --duplicates', 'waste --all', 'count --by age', 'count --by size', 'symbols --all', "types '*'",
     'show &first', 'show &popular', 'show sample', 'find string e', 'find field next=NULL', 'find field name=*', 'find field count>3', 'find field [3].value!=0', 'find leaked', 'find age >1s');
 push @command, map { ("export $_ /dev/null", "export --by owners $_ /dev/null") }
-    qw(heapsnapshot pprof collapsed speedscope perfetto dot graphml);
+    qw(heapsnapshot pprof collapsed speedscope perfetto hprof dot graphml);
 for my $address (split ' ', $addresses) {
     push @command, map { "$_ $address" } 'show', 'sizes', 'identify', 'inrefs', 'outrefs', 'path',
         'retained', 'dominators', 'path --all 3', 'find under', 'find points-to', 'find pointed-by';
