@@ -451,7 +451,7 @@ static void fill(struct work *work, heap_node_id *nearest, uint64_t *retained)
 		if (above != VIRTUAL_ROOT)
 			retained[work->node_of[above]] += retained[node];
 		if (number > work->before[HEAP_LEVEL_VARIABLE + 1] && node < work->objects)
-			work->levels[node / 4] |= (uint8_t)(level_of(work, number) << node % 4 * 2);
+			heap_level_set(work->levels, node, level_of(work, number));
 	}
 	for (uint32_t node = 0; node < work->nodes; node++) {
 		if (nearest[node] == HEAP_NO_NODE)

@@ -47,9 +47,7 @@ struct heap_dominators {
 static inline enum heap_root_level heap_dominators_level(const struct heap_dominators *dominators,
 							 heap_object_id object)
 {
-	unsigned level = dominators->levels[object / 4] >> object % 4 * 2 & 3u;
-
-	return level < HEAP_LEVELS ? level : HEAP_LEVEL_WORD; // a side file may have been made up
+	return heap_level_get(dominators->levels, object);
 }
 
 /**

@@ -119,6 +119,21 @@ unsigned heap_root_rank(const struct heap_root *root);
 /** The level of most edges of a root; HEAP_LEVEL_VARIABLE for all if the graph is conservative. */
 enum heap_root_level heap_root_level(const struct heap_graph *graph, const struct heap_root *root);
 
+/** The level of an object, of two bits per object. */
+static inline enum heap_root_level heap_level_get(const uint8_t *levels, heap_object_id object)
+{
+	unsigned level = levels[object / 4] >> object % 4 * 2 & 3u;
+
+	return level < HEAP_LEVELS ? level : HEAP_LEVEL_WORD; // a side file may have been made up
+}
+
+/** Sets the level of an object whose level was 0. */
+static inline void heap_level_set(uint8_t *levels, heap_object_id object,
+				  enum heap_root_level level)
+{
+	levels[object / 4] |= (uint8_t)((unsigned)level << object % 4 * 2);
+}
+
 /** The level of a root edge. */
 enum heap_root_level heap_root_edge_level(const struct heap_graph *graph,
 					  const struct heap_root_edge *edge);

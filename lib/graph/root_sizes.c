@@ -2,336 +2,259 @@
 /*
  * The graph is condensed in two steps.
  *
- * (a) Tops. Each reachable object lies below one child of the virtual root in the dominator
- *     tree, its top: a root, or an object that several roots hold. Whoever reaches an object
- *     reaches its top, and so all that the top dominates: they become one node. An edge from one
- *     top's subtree into another's can only lead to that other top itself. (Edges from one level of
- *     roots to a surer one are left out: none of this would hold for them.)
- * (b) Components. Tops that reach each other become one node as well. Tarjan's algorithm
- *     ("Depth-first search and linear graph algorithms", SIAM J. Comput. 1(2), 1972), with one
- *     number per top as in Pearce's variant ("A space-efficient algorithm for finding strongly
- *     connected components", Inf. Process. Lett. 116(1), 2016), finds each component after all
- *     that it leads to: an edge always leads to a component of a lower number.
+ * (a) Components. Objects that reach each other become one node (components.h). What is left is
+ *     acyclic.
+ * (b) Tops. If all edges to a component come from what one top holds, then whoever reaches the
+ *     component reaches that top, and they become one node; or else the component is a top itself.
+ *     So is each root. One pass over the components, each after all that lead to it, finds the top
+ *     of each: its child of the virtual root in the dominator tree. (Edges from one level of roots
+ *     to a surer one are left out: none of this would hold for them.)
  *
- * A pass from the highest number down visits each component after all that lead to it.
+ * Tops have the order of their components, and roots come last: an edge leads to a top of a lower
+ * number, so a pass from the highest number down visits each top after all that lead to it. An edge
+ * between tops leads to a top that is a component, since all that lead to others come from one top.
  */
 #include "lib/graph/root_sizes.h"
 
 #include "lib/base/bits.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/column.h"
+#include "lib/graph/components.h"
 #include "lib/graph/group_sets.h"
 #include "lib/graph/offsets.h"
 
 #include <string.h>
 
-#define NO_TOP UINT32_MAX      // not reachable
-#define NOT_KNOWN (NO_TOP - 1) // not found yet
+#define NO_TOP UINT32_MAX    // not reachable
+#define SEVERAL (NO_TOP - 1) // edges come from several tops
 
 enum {
-	BATCH = 64,      // groups whose reach one pass finds
-	PREFETCHED = 16, // targets of a top that are prefetched when it is visited
-	BELOW = 4,       // distance on the stack at which a top's edges are prefetched again
+	BATCH = 64,       // groups whose reach one pass finds
+	FAR_AHEAD = 24,   // prefetch distances, in objects: of an object's first edge
+	AHEAD = 12,       // of its targets
+	NEAR_AHEAD = 6,   // of what is known of these
+	PREFETCHED = 8,   // targets of an object
+	EDGES_AHEAD = 24, // prefetch distance, in edges
 };
 
 // gcc sees no effect in a function that only prefetches, and drops calls of it.
 #define ALWAYS_INLINED __attribute__((always_inline))
 
-struct component_size {
+struct top_size {
 	uint64_t objects;
 	uint64_t bytes;
 };
 
 struct heap_root_sizes {
 	const struct heap_graph *graph;
-	const struct heap_dominators *dominators;
-	uint32_t components;
-	struct component_size *component_sizes; // [components]
-	uint32_t *first;                        // [components + 1] edges of a component
-	uint32_t *targets;                      // components of lower numbers
-	uint32_t *component_of_root;            // [roots]
-	uint32_t *component_of;                 // [objects] or NO_TOP
-	uint8_t *pointed;                       // a bit per object: some object points to it
+	uint32_t tops;              // those of roots come last
+	struct top_size *top_sizes; // [tops]
+	uint32_t *first;            // [tops + 1] edges of a top
+	uint32_t *targets;          // tops of lower numbers
+	uint32_t *top_of;           // [objects] or NO_TOP
+	uint8_t *levels;            // [objects / 4 + 1] two bits per object
+	uint8_t *pointed;           // a bit per object: some object points to it
 };
 
-// The condensed graph in the making. Tops are numbered: roots first.
+// The condensed graph in the making.
 struct tops {
 	const struct heap_graph *graph;
 	const struct heap_snapshot *snapshot;
 	const struct heap_progress *progress;
-	const struct heap_dominators *dominators;
-	uint32_t *top_of; // [objects]
-	uint32_t count;
-	uint32_t *first;     // [count + 1]
-	uint32_t *targets;   // tops
-	uint32_t *component; // [count]
+	struct heap_components components;
+	uint32_t *top_of; // [components] a component, or the number of components + a root
+	uint32_t *number; // [components] its top's number
+	uint32_t start[HEAP_LEVELS + 1]; // a level's tops are [start, the next level's); then roots
 };
+
+static inline ALWAYS_INLINED void prefetch(const void *address)
+{
+	__builtin_prefetch(address, 0, 1);
+}
+
+static uint32_t top_of_root(const struct heap_root_sizes *sizes, heap_root_id root)
+{
+	return sizes->tops - sizes->graph->snapshot->root_count + root;
+}
 
 // --- tops --------------------------------------------------------------------
 
-// Climbs to the top, or to an object whose top is known; then that is known of all on the path.
-static void find_top(struct tops *tops, heap_object_id object)
+// Notes that an edge from what a top holds leads to a component.
+static inline void add_source(uint32_t *top, uint32_t source)
 {
-	const struct heap_dominators *dominators = tops->dominators;
-	uint32_t objects = tops->snapshot->object_count, top;
-	heap_node_id at = object;
-	size_t steps = 0;
+	if (*top == NO_TOP)
+		*top = source;
+	else if (*top != source)
+		*top = SEVERAL;
+}
 
-	// A forged side file may have cycles.
-	while (at < objects && tops->top_of[at] == NOT_KNOWN &&
-	       dominators->nearest[at] != HEAP_NO_NODE && steps++ < objects)
-		at = dominators->nearest[at];
-	if (at >= objects)
-		top = at - objects;
-	else if (tops->top_of[at] != NOT_KNOWN)
-		top = tops->top_of[at];
-	else
-		top = dominators->retained[at] > 0 ? tops->count++ : NO_TOP;
-	for (heap_node_id i = object; i != at && steps-- > 0; i = dominators->nearest[i])
-		tops->top_of[i] = top;
-	if (at < objects)
-		tops->top_of[at] = top;
+// Prefetches what add_sources() needs of members that are next.
+static inline ALWAYS_INLINED void prefetch_member(const struct tops *tops, uint32_t at)
+{
+	const struct heap_snapshot *snapshot = tops->snapshot;
+	const heap_object_id *member = tops->components.members + at;
+	uint32_t first, end;
+
+	if (at < FAR_AHEAD)
+		return;
+	prefetch(&snapshot->edge_first[*(member - FAR_AHEAD)]);
+	prefetch(&snapshot->edge_target[snapshot->edge_first[*(member - AHEAD)]]);
+	first = snapshot->edge_first[*(member - NEAR_AHEAD)];
+	end = snapshot->edge_first[*(member - NEAR_AHEAD) + 1];
+	for (uint32_t i = first; i < end && i - first < PREFETCHED; i++)
+		prefetch(&tops->components.of[snapshot->edge_target[i]]);
+}
+
+// Notes the edges of a component's member.
+static void add_sources(const struct tops *tops, heap_object_id object, uint32_t level_start)
+{
+	const struct heap_snapshot *snapshot = tops->snapshot;
+	uint32_t component = tops->components.of[object], top = tops->top_of[component];
+
+	if (top == SEVERAL)
+		top = tops->top_of[component] = component;
+	for (uint32_t i = snapshot->edge_first[object]; i < snapshot->edge_first[object + 1]; i++) {
+		uint32_t target = tops->components.of[snapshot->edge_target[i]];
+
+		if (target != component && target >= level_start)
+			add_source(&tops->top_of[target], top);
+	}
 }
 
 HEAP_MUST_CHECK
 static struct heap_error *find_tops(struct tops *tops)
 {
 	const struct heap_snapshot *snapshot = tops->snapshot;
+	const struct heap_components *components = &tops->components;
+	enum heap_root_level level = HEAP_LEVELS - 1;
 
-	HEAP_TRY(heap_column_create((size_t)snapshot->object_count + 1, sizeof(*tops->top_of),
+	HEAP_TRY(heap_column_create((size_t)components->count + 1, sizeof(*tops->top_of),
 				    &tops->top_of));
-	tops->count = snapshot->root_count;
-	for (heap_object_id i = 0; i < snapshot->object_count; i++)
-		tops->top_of[i] = NOT_KNOWN;
-	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
-		if (tops->top_of[i] == NOT_KNOWN)
-			find_top(tops, i);
-		HEAP_TRY(heap_progress_step(tops->progress, "roots: who holds what", i,
-					    snapshot->object_count));
+	memset(tops->top_of, 0xff, (size_t)components->count * sizeof(*tops->top_of));
+	for (uint64_t i = 0; i < snapshot->root_edge_count; i++) {
+		const struct heap_root_edge *edge = &snapshot->root_edges[i];
+		uint32_t target = components->of[edge->target];
+
+		if (heap_components_level(components, target) ==
+		    heap_root_edge_level(tops->graph, edge))
+			add_source(&tops->top_of[target], components->count + edge->root);
+	}
+	for (uint32_t i = components->reached; i-- > 0;) {
+		heap_object_id object = components->members[i];
+
+		prefetch_member(tops, i);
+		while (components->of[object] < components->start[level])
+			level--;
+		add_sources(tops, object, components->start[level]);
+		HEAP_TRY(heap_progress_step(tops->progress, "roots: who holds what",
+					    components->reached - i, components->reached));
 	}
 	return NULL;
 }
 
-// @param level  of what the edge leaves
-static void note_edge(struct tops *tops, uint32_t source, enum heap_root_level level,
-		      heap_object_id object)
+// Numbers tops in the order of their components. @return how many there are, roots included
+HEAP_MUST_CHECK
+static struct heap_error *number_tops(struct tops *tops, uint32_t *result)
 {
-	uint32_t target = tops->top_of[object];
+	const struct heap_components *components = &tops->components;
+	uint32_t *number, count = 0;
 
-	if (source == target || target == NO_TOP ||
-	    heap_dominators_level(tops->dominators, object) != level)
+	HEAP_TRY(heap_column_create((size_t)components->count + 1, sizeof(*number), &number));
+	tops->number = number;
+	for (enum heap_root_level level = 0; level < HEAP_LEVELS; level++) {
+		tops->start[level] = count;
+		for (uint32_t i = components->start[level]; i < components->start[level + 1]; i++) {
+			if (tops->top_of[i] == i)
+				number[i] = count++;
+		}
+	}
+	tops->start[HEAP_LEVELS] = count;
+	for (uint32_t i = 0; i < components->count; i++) {
+		uint32_t top = tops->top_of[i];
+
+		if (top >= components->count)
+			number[i] = count + (top - components->count);
+		else if (top != i)
+			number[i] = number[top];
+	}
+	*result = count + tops->snapshot->root_count;
+	return NULL;
+}
+
+// Makes the components of objects their tops, and sums these up.
+static void add_sizes(const struct tops *tops, struct heap_root_sizes *sizes)
+{
+	const struct heap_snapshot *snapshot = tops->snapshot;
+	const struct heap_components *components = &tops->components;
+
+	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
+		uint32_t component = components->of[i];
+		struct top_size *size;
+
+		if (component == HEAP_NO_COMPONENT)
+			continue;
+		heap_level_set(sizes->levels, i, heap_components_level(components, component));
+		components->of[i] = tops->number[component];
+		size = &sizes->top_sizes[components->of[i]];
+		size->objects++;
+		size->bytes += snapshot->size[i];
+	}
+}
+
+// --- edges between tops ------------------------------------------------------
+
+struct connecting {
+	const struct tops *tops;
+	const uint32_t *top_of; // [objects]
+	uint32_t *first;
+	uint32_t *targets; // NULL: edges are counted
+};
+
+static inline void note_edge(const struct connecting *connecting, uint32_t source,
+			     enum heap_root_level level, heap_object_id object)
+{
+	const uint32_t *start = connecting->tops->start;
+	uint32_t target = connecting->top_of[object];
+
+	if (target == source || target < start[level] || target >= start[level + 1])
 		return;
-	if (tops->targets)
-		tops->targets[tops->first[source]++] = target;
+	if (connecting->targets)
+		connecting->targets[connecting->first[source]++] = target;
 	else
-		tops->first[source + 1]++;
+		connecting->first[source + 1]++;
 }
 
 // Counts the edges between tops, or, once they have been allocated, fills them in.
-static void note_edges(struct tops *tops)
+static void note_edges(const struct connecting *connecting, const struct heap_root_sizes *sizes)
 {
-	const struct heap_snapshot *snapshot = tops->snapshot;
+	const struct heap_graph *graph = sizes->graph;
+	const struct heap_snapshot *snapshot = graph->snapshot;
 
 	for (uint64_t i = 0; i < snapshot->root_edge_count; i++) {
 		const struct heap_root_edge *edge = &snapshot->root_edges[i];
 
-		note_edge(tops, edge->root, heap_root_edge_level(tops->graph, edge), edge->target);
+		note_edge(connecting, top_of_root(sizes, edge->root),
+			  heap_root_edge_level(graph, edge), edge->target);
 	}
 	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
-		enum heap_root_level level = heap_dominators_level(tops->dominators, i);
-		uint32_t source = tops->top_of[i];
+		enum heap_root_level level = heap_level_get(sizes->levels, i);
+		uint32_t source = sizes->top_of[i];
 
-		if (source == NO_TOP)
-			continue;
-		for (uint32_t j = snapshot->edge_first[i]; j < snapshot->edge_first[i + 1]; j++)
-			note_edge(tops, source, level, snapshot->edge_target[j]);
-	}
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *connect_tops(struct tops *tops)
-{
-	uint32_t *first;
-	struct heap_error *error =
-		heap_column_create((size_t)tops->count + 2, sizeof(*first), &tops->first);
-
-	if (error)
-		return error;
-	first = tops->first;
-	note_edges(tops);
-	heap_offsets_from_counts(first, tops->count);
-	error = heap_column_create((size_t)first[tops->count] + 1, sizeof(*tops->targets),
-				   &tops->targets);
-	if (error)
-		return error;
-	note_edges(tops);
-	heap_offsets_rewind(first, tops->count);
-	return NULL;
-}
-
-// --- components --------------------------------------------------------------
-
-struct search {
-	/*
-	 * [tops] 0: not visited. While a top is open, the lowest place, in the order of visits, of
-	 * an open top that it is known to reach. Then its component, counted down from the number
-	 * of tops, which is more than any such place.
-	 */
-	uint32_t *low;
-	uint8_t *moved;  // a bit per top: its own place was not the lowest
-	uint32_t *stack; // [tops] from the start of the search to where it is
-	uint32_t *next;  // [tops] the next edge to follow, of each top on the stack
-	uint32_t *left;  // [tops] open tops that the search has left
-	uint32_t depth, open;
-	uint32_t place; // the next visit's
-	uint32_t components;
-};
-
-// The search would wait to learn whether targets have been visited, and for their edges.
-static ALWAYS_INLINED inline void prefetch_targets(const struct tops *tops,
-						   const struct search *search, uint32_t top)
-{
-	uint32_t first = tops->first[top], end = tops->first[top + 1];
-
-	for (uint32_t i = first; i < end && i - first < PREFETCHED; i++) {
-		__builtin_prefetch(&search->low[tops->targets[i]], 0, 1);
-		__builtin_prefetch(&tops->first[tops->targets[i]], 0, 1);
-	}
-}
-
-static void visit_top(const struct tops *tops, struct search *search, uint32_t top)
-{
-	search->low[top] = search->place++;
-	search->stack[search->depth] = top;
-	search->next[search->depth++] = tops->first[top];
-	prefetch_targets(tops, search, top);
-}
-
-static void add_member(const struct tops *tops, struct search *search, uint32_t top)
-{
-	search->low[top] = tops->count - search->components;
-	search->place--;
-}
-
-// The search leaves a top. If it reaches no top that was visited before, then it is the first of a
-// component, and the others are those that have been left since.
-static void leave_top(const struct tops *tops, struct search *search, uint32_t top)
-{
-	uint32_t low = search->low[top];
-
-	search->depth--;
-	if (search->depth > BELOW)
-		__builtin_prefetch(&tops->targets[search->next[search->depth - BELOW]], 0, 1);
-	if (heap_bit_get(search->moved, top)) {
-		search->left[search->open++] = top;
-		return;
-	}
-	while (search->open > 0 && search->low[search->left[search->open - 1]] >= low)
-		add_member(tops, search, search->left[--search->open]);
-	add_member(tops, search, top);
-	search->components++;
-}
-
-static void lower(struct search *search, uint32_t top, uint32_t low)
-{
-	if (low >= search->low[top])
-		return;
-	search->low[top] = low;
-	heap_bit_set(search->moved, top);
-}
-
-static void search_tops(const struct tops *tops, struct search *search, uint32_t start)
-{
-	visit_top(tops, search, start);
-	while (search->depth > 0) {
-		uint32_t top = search->stack[search->depth - 1];
-		uint32_t *next = &search->next[search->depth - 1];
-
-		if (*next < tops->first[top + 1]) {
-			uint32_t target = tops->targets[(*next)++];
-
-			if (!search->low[target])
-				visit_top(tops, search, target);
-			else
-				lower(search, top, search->low[target]);
-			continue;
-		}
-		leave_top(tops, search, top);
-		if (search->depth > 0)
-			lower(search, search->stack[search->depth - 1], search->low[top]);
-	}
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *find_components(struct tops *tops, uint32_t *components)
-{
-	size_t count = (size_t)tops->count + 1;
-	CLEANUP_COLUMN uint32_t *low = NULL;
-	CLEANUP_COLUMN uint8_t *moved = NULL;
-	CLEANUP_COLUMN uint32_t *stack = NULL;
-	CLEANUP_COLUMN uint32_t *next = NULL;
-	CLEANUP_COLUMN uint32_t *left = NULL;
-
-	HEAP_TRY(heap_column_create(count, sizeof(*low), &low));
-	HEAP_TRY(heap_column_create(count / 8 + 1, 1, &moved));
-	HEAP_TRY(heap_column_create(count, sizeof(*stack), &stack));
-	HEAP_TRY(heap_column_create(count, sizeof(*next), &next));
-	HEAP_TRY(heap_column_create(count, sizeof(*left), &left));
-
-	struct search search = { low, moved, stack, next, left, .place = 1 };
-
-	for (uint32_t i = 0; i < tops->count; i++) {
-		if (!low[i])
-			search_tops(tops, &search, i);
-	}
-	for (uint32_t i = 0; i < tops->count; i++)
-		low[i] = tops->count - low[i];
-	tops->component = keep(low);
-	*components = search.components;
-	return NULL;
-}
-
-// Sums up components, and makes the tops of objects their components.
-static void add_sizes(const struct tops *tops, struct component_size *sizes)
-{
-	const struct heap_snapshot *snapshot = tops->snapshot;
-
-	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
-		if (tops->top_of[i] == NO_TOP)
-			continue;
-		tops->top_of[i] = tops->component[tops->top_of[i]];
-		sizes[tops->top_of[i]].objects++;
-		sizes[tops->top_of[i]].bytes += snapshot->size[i];
-	}
-}
-
-// Counts the edges between components, or, once they have been allocated, fills them in.
-static void note_component_edges(const struct tops *tops, struct heap_root_sizes *sizes)
-{
-	uint32_t *first = sizes->first, *targets = sizes->targets;
-
-	for (uint32_t top = 0; top < tops->count; top++) {
-		uint32_t source = tops->component[top];
-
-		for (uint32_t i = tops->first[top]; i < tops->first[top + 1]; i++) {
-			uint32_t target = tops->component[tops->targets[i]];
-
-			if (target == source)
-				continue;
-			if (targets)
-				targets[first[source]++] = target;
-			else
-				first[source + 1]++;
+		for (uint32_t j = snapshot->edge_first[i]; j < snapshot->edge_first[i + 1]; j++) {
+			if (snapshot->edge_count - j > EDGES_AHEAD)
+				prefetch(&sizes->top_of[snapshot->edge_target[j + EDGES_AHEAD]]);
+			if (source != NO_TOP)
+				note_edge(connecting, source, level, snapshot->edge_target[j]);
 		}
 	}
 }
 
-// Drops parallel edges. @param seen  [components] 1 + the last component that has led there
+// Drops parallel edges. @param seen  [tops] 1 + the last top that has led there
 static void drop_parallel_edges(struct heap_root_sizes *sizes, uint32_t *seen)
 {
 	uint32_t *first = sizes->first, *targets = sizes->targets, edges = 0;
 
-	for (uint32_t i = 0; i < sizes->components; i++) {
+	for (uint32_t i = 0; i < sizes->tops; i++) {
 		uint32_t begin = first[i];
 
 		first[i] = edges;
@@ -342,67 +265,67 @@ static void drop_parallel_edges(struct heap_root_sizes *sizes, uint32_t *seen)
 			targets[edges++] = targets[j];
 		}
 	}
-	first[sizes->components] = edges;
+	first[sizes->tops] = edges;
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *connect_components(const struct tops *tops, struct heap_root_sizes *sizes)
+static struct heap_error *connect_tops(const struct tops *tops, struct heap_root_sizes *sizes)
 {
-	size_t components = (size_t)sizes->components + 1;
+	struct connecting connecting = { .tops = tops, .top_of = sizes->top_of };
+	size_t count = (size_t)sizes->tops + 1;
 	CLEANUP_COLUMN uint32_t *seen = NULL;
-	uint32_t *first;
 
-	HEAP_TRY(heap_column_create(components, sizeof(*seen), &seen));
-	HEAP_TRY(heap_column_create(components, sizeof(*first), &sizes->first));
-	HEAP_TRY(heap_column_create(components, sizeof(*sizes->component_sizes),
-				    &sizes->component_sizes));
-	first = sizes->first;
-	note_component_edges(tops, sizes);
-	heap_offsets_from_counts(first, sizes->components);
-	HEAP_TRY(heap_column_create((size_t)first[sizes->components] + 1, sizeof(*sizes->targets),
+	HEAP_TRY(heap_column_create(count + 1, sizeof(*sizes->first), &sizes->first));
+	connecting.first = sizes->first;
+	note_edges(&connecting, sizes);
+	heap_offsets_from_counts(sizes->first, sizes->tops);
+	HEAP_TRY(heap_column_create((size_t)sizes->first[sizes->tops] + 1, sizeof(*sizes->targets),
 				    &sizes->targets));
-	note_component_edges(tops, sizes);
-	heap_offsets_rewind(first, sizes->components);
+	connecting.targets = sizes->targets;
+	note_edges(&connecting, sizes);
+	heap_offsets_rewind(sizes->first, sizes->tops);
+	HEAP_TRY(heap_column_create(count, sizeof(*seen), &seen));
 	drop_parallel_edges(sizes, seen);
-	add_sizes(tops, sizes->component_sizes);
 	return NULL;
 }
 
 static void tops_deinit(struct tops *tops)
 {
+	heap_components_deinit(&tops->components);
 	heap_column_destroy(tops->top_of);
-	heap_column_destroy(tops->first);
-	heap_column_destroy(tops->targets);
-	heap_column_destroy(tops->component);
+	heap_column_destroy(tops->number);
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *condense(struct heap_root_sizes *sizes,
-				   const struct heap_dominators *dominators)
+static struct heap_error *condense(struct heap_root_sizes *sizes)
 {
-	const struct heap_snapshot *snapshot = sizes->graph->snapshot;
+	const struct heap_graph *graph = sizes->graph;
+	const struct heap_snapshot *snapshot = graph->snapshot;
 	CLEANUP(tops_deinit)
-	struct tops tops = { .graph = sizes->graph,
-			     .snapshot = snapshot,
-			     .progress = sizes->graph->progress,
-			     .dominators = dominators };
+	struct tops tops = {
+		.graph = graph,
+		.snapshot = snapshot,
+		.progress = graph->progress,
+	};
 
+	// A top's number is none of NO_TOP and SEVERAL.
+	if (snapshot->root_count > UINT32_MAX - 3 - snapshot->object_count)
+		return heap_error_create(HEAP_ERROR_ARGUMENT, "too many objects and roots");
+	HEAP_TRY(heap_components_init(&tops.components, graph));
 	HEAP_TRY(find_tops(&tops));
+	HEAP_TRY(number_tops(&tops, &sizes->tops));
+	heap_column_destroy(tops.components.members);
+	tops.components.members = NULL;
 	HEAP_TRY(heap_progress_report(tops.progress, "roots: tops", 0, 1));
-	HEAP_TRY(connect_tops(&tops));
+	HEAP_TRY(heap_column_create((size_t)snapshot->object_count / 4 + 1, 1, &sizes->levels));
+	HEAP_TRY(heap_column_create((size_t)sizes->tops + 1, sizeof(*sizes->top_sizes),
+				    &sizes->top_sizes));
+	add_sizes(&tops, sizes);
+	sizes->top_of = keep(tops.components.of);
 	// From now on these are only read in order.
-	heap_column_rest(tops.top_of);
 	heap_column_rest(snapshot->edge_first);
 	heap_column_rest(snapshot->edge_target);
-	HEAP_TRY(heap_progress_report(tops.progress, "roots: cycles", 0, 1));
-	HEAP_TRY(find_components(&tops, &sizes->components));
-	HEAP_TRY(connect_components(&tops, sizes));
-	HEAP_TRY(heap_column_create((size_t)snapshot->root_count + 1,
-				    sizeof(*sizes->component_of_root), &sizes->component_of_root));
-	for (uint32_t i = 0; i < snapshot->root_count; i++)
-		sizes->component_of_root[i] = tops.component[i];
-	sizes->component_of = keep(tops.top_of);
-	return NULL;
+	return connect_tops(&tops, sizes);
 }
 
 HEAP_MUST_CHECK
@@ -417,7 +340,6 @@ static struct heap_error *find_pointed(struct heap_root_sizes *sizes)
 }
 
 struct heap_error *heap_root_sizes_create(const struct heap_graph *graph,
-					  const struct heap_dominators *dominators,
 					  struct heap_root_sizes **result)
 {
 	struct heap_root_sizes *sizes = calloc(1, sizeof(*sizes));
@@ -426,8 +348,7 @@ struct heap_error *heap_root_sizes_create(const struct heap_graph *graph,
 	if (!sizes)
 		return heap_error_out_of_memory();
 	sizes->graph = graph;
-	sizes->dominators = dominators;
-	error = condense(sizes, dominators);
+	error = condense(sizes);
 	if (!error)
 		error = find_pointed(sizes);
 	heap_column_wake(graph->snapshot->edge_first);
@@ -444,27 +365,26 @@ void heap_root_sizes_destroy(struct heap_root_sizes *sizes)
 {
 	if (!sizes)
 		return;
-	heap_column_destroy(sizes->component_sizes);
+	heap_column_destroy(sizes->top_sizes);
 	heap_column_destroy(sizes->first);
 	heap_column_destroy(sizes->targets);
-	heap_column_destroy(sizes->component_of_root);
-	heap_column_destroy(sizes->component_of);
+	heap_column_destroy(sizes->top_of);
+	heap_column_destroy(sizes->levels);
 	heap_column_destroy(sizes->pointed);
 	free(sizes);
 }
 
 // --- measuring ---------------------------------------------------------------
 
-static void add_component(const struct component_size *component, uint64_t *bytes,
-			  uint64_t *objects)
+static void add_top(const struct top_size *top, uint64_t *bytes, uint64_t *objects)
 {
-	*bytes += component->bytes;
-	*objects += component->objects;
+	*bytes += top->bytes;
+	*objects += top->objects;
 }
 
-// Adds a component to the class of the groups that lead to it.
-static void add_to_class(const struct component_size *component, uint32_t set,
-			 struct heap_root_size *result, struct heap_joint_sizes *joint)
+// Adds a top to the class of the groups that lead to it.
+static void add_to_class(const struct top_size *top, uint32_t set, struct heap_root_size *result,
+			 struct heap_joint_sizes *joint)
 {
 	uint32_t groups = joint->sets->groups;
 	struct heap_joint_size *class;
@@ -472,25 +392,25 @@ static void add_to_class(const struct component_size *component, uint32_t set,
 	if (set == HEAP_NO_GROUP_SET)
 		return;
 	if (set < groups) {
-		add_component(component, &result[set].retained, &result[set].retained_objects);
+		add_top(top, &result[set].retained, &result[set].retained_objects);
 		return;
 	}
 	class = set == heap_group_sets_outside(joint->sets) ? &joint->outside
 		: set == heap_group_sets_many(joint->sets)  ? &joint->many
 							    : &joint->joints[set - groups - 2];
-	add_component(component, &class->retained, &class->retained_objects);
+	add_top(top, &class->retained, &class->retained_objects);
 }
 
-// Each component takes over who leads to it. @param holders  [components] gets sets of groups
+// Each top takes over who leads to it. @param holders  [tops] gets sets of groups
 HEAP_MUST_CHECK
 static struct heap_error *find_holders(const struct heap_root_sizes *sizes, const uint32_t *group,
 				       struct heap_group_sets *sets, uint32_t *holders)
 {
-	memset(holders, 0xff, ((size_t)sizes->components + 1) * sizeof(*holders));
+	memset(holders, 0xff, ((size_t)sizes->tops + 1) * sizeof(*holders));
 	for (uint32_t i = 0; i < sizes->graph->snapshot->root_count; i++)
-		holders[sizes->component_of_root[i]] =
+		holders[top_of_root(sizes, i)] =
 			group[i] == HEAP_NO_GROUP ? heap_group_sets_outside(sets) : group[i];
-	for (uint32_t i = sizes->components; i-- > 0;) {
+	for (uint32_t i = sizes->tops; i-- > 0;) {
 		if (holders[i] == HEAP_NO_GROUP_SET)
 			continue;
 		for (uint32_t j = sizes->first[i]; j < sizes->first[i + 1]; j++) {
@@ -517,7 +437,7 @@ static int compare_joints(const void *left, const void *right)
 	return 0;
 }
 
-// Sorts joint sizes, leaving out sets that grew on the way and that no component kept.
+// Sorts joint sizes, leaving out sets that grew on the way and that no top kept.
 HEAP_MUST_CHECK
 static struct heap_error *rank_joints(struct heap_joint_sizes *joint)
 {
@@ -548,14 +468,14 @@ static struct heap_error *measure_retained(const struct heap_root_sizes *sizes,
 					   const uint32_t *group, struct heap_root_size *result,
 					   struct heap_joint_sizes *joint)
 {
-	HEAP_TRY(heap_column_create((size_t)sizes->components + 1, sizeof(*joint->holders),
+	HEAP_TRY(heap_column_create((size_t)sizes->tops + 1, sizeof(*joint->holders),
 				    &joint->holders));
 	HEAP_TRY(find_holders(sizes, group, joint->sets, joint->holders));
 	joint->joints = calloc(joint->sets->sets.count + 1, sizeof(*joint->joints));
 	if (!joint->joints)
 		return heap_error_out_of_memory();
-	for (uint32_t i = 0; i < sizes->components; i++)
-		add_to_class(&sizes->component_sizes[i], joint->holders[i], result, joint);
+	for (uint32_t i = 0; i < sizes->tops; i++)
+		add_to_class(&sizes->top_sizes[i], joint->holders[i], result, joint);
 	return rank_joints(joint);
 }
 
@@ -572,11 +492,11 @@ void heap_joint_sizes_deinit(struct heap_joint_sizes *joint)
 uint32_t heap_joint_class(const struct heap_root_sizes *sizes, const struct heap_joint_sizes *joint,
 			  heap_object_id object)
 {
-	uint32_t component = sizes->component_of[object], groups = joint->sets->groups, set;
+	uint32_t top = sizes->top_of[object], groups = joint->sets->groups, set;
 
-	if (component == NO_TOP)
+	if (top == NO_TOP)
 		return HEAP_CLASS_LEAKED;
-	set = joint->holders[component];
+	set = joint->holders[top];
 	if (set < groups || set == HEAP_NO_GROUP_SET)
 		return set;
 	if (set == heap_group_sets_outside(joint->sets))
@@ -586,14 +506,13 @@ uint32_t heap_joint_class(const struct heap_root_sizes *sizes, const struct heap
 	return joint->class_of[set - HEAP_CLASS_JOINT(groups)];
 }
 
-static void add_reach(uint64_t groups, const struct component_size *component,
-		      struct heap_root_size *result)
+static void add_reach(uint64_t groups, const struct top_size *top, struct heap_root_size *result)
 {
 	for (; groups; groups &= groups - 1) {
 		struct heap_root_size *size = &result[__builtin_ctzll(groups)];
 
-		size->reachable += component->bytes;
-		size->reachable_objects += component->objects;
+		size->reachable += top->bytes;
+		size->reachable_objects += top->objects;
 	}
 }
 
@@ -601,26 +520,26 @@ static void add_reach(uint64_t groups, const struct component_size *component,
 static void measure_reach(const struct heap_root_sizes *sizes, const uint32_t *group, uint32_t from,
 			  uint64_t *reached, struct heap_root_size *result)
 {
-	struct component_size alike = { 0, 0 }; // of components in a row that the same groups reach
+	struct top_size alike = { 0, 0 }; // of tops in a row that the same groups reach
 	uint64_t last = 0;
 
-	memset(reached, 0, ((size_t)sizes->components + 1) * sizeof(*reached));
+	memset(reached, 0, ((size_t)sizes->tops + 1) * sizeof(*reached));
 	for (uint32_t i = 0; i < sizes->graph->snapshot->root_count; i++) {
 		if (group[i] >= from && group[i] - from < BATCH)
-			reached[sizes->component_of_root[i]] |= UINT64_C(1) << (group[i] - from);
+			reached[top_of_root(sizes, i)] |= UINT64_C(1) << (group[i] - from);
 	}
-	for (uint32_t i = sizes->components; i-- > 0;) {
+	for (uint32_t i = sizes->tops; i-- > 0;) {
 		if (!reached[i])
 			continue;
 		for (uint32_t j = sizes->first[i]; j < sizes->first[i + 1]; j++)
 			reached[sizes->targets[j]] |= reached[i];
 		if (reached[i] != last) {
 			add_reach(last, &alike, result + from);
-			alike = (struct component_size){ 0, 0 };
+			alike = (struct top_size){ 0, 0 };
 			last = reached[i];
 		}
-		alike.bytes += sizes->component_sizes[i].bytes;
-		alike.objects += sizes->component_sizes[i].objects;
+		alike.bytes += sizes->top_sizes[i].bytes;
+		alike.objects += sizes->top_sizes[i].objects;
 	}
 	add_reach(last, &alike, result + from);
 }
@@ -652,7 +571,7 @@ static struct heap_error *measure_exclusive(const struct heap_root_sizes *sizes,
 
 		if (!heap_bit_get(sizes->pointed, edge->target) &&
 		    heap_root_edge_level(sizes->graph, edge) ==
-			    heap_dominators_level(sizes->dominators, edge->target))
+			    heap_level_get(sizes->levels, edge->target))
 			held[count++] = (struct held){ edge->target, group[edge->root] };
 	}
 	qsort(held, count, sizeof(*held), compare_held);
@@ -681,7 +600,7 @@ struct heap_error *heap_root_sizes_measure(const struct heap_root_sizes *sizes,
 	HEAP_TRY(heap_group_sets_init(found.sets, count, joint ? HEAP_JOINT_MOST : 1));
 	memset(result, 0, count * sizeof(*result));
 	HEAP_TRY(measure_retained(sizes, group, result, &found));
-	HEAP_TRY(heap_column_create((size_t)sizes->components + 1, sizeof(*reached), &reached));
+	HEAP_TRY(heap_column_create((size_t)sizes->tops + 1, sizeof(*reached), &reached));
 	for (uint32_t i = 0; i < count; i += BATCH) {
 		HEAP_TRY(heap_progress_report(sizes->graph->progress, "roots: what they reach", i,
 					      count));

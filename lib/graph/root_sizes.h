@@ -11,9 +11,9 @@
  *	                                 f and g, as one group, retain all
  *
  * To search from each root would take as many searches as there are roots. Instead the graph is
- * condensed first: an object or root becomes one node with all that it dominates, and with the
- * other nodes of its cycles. The condensed graph is acyclic: one pass over it finds the set of
- * groups that reach each node, and one pass per 64 groups how much each group reaches.
+ * condensed first: an object becomes one node, its top, with the other objects of its cycles and
+ * all that they dominate; so does a root. The condensed graph is acyclic: one pass over it finds the
+ * set of groups that reach each top, and one pass per 64 groups how much each group reaches.
  *
  * The smallest set of groups without which an object would be free is the set of all that reach
  * it. So objects fall into classes by that set, and the classes add up to all that is reachable:
@@ -23,7 +23,7 @@
  * Only pointers from an object's own level of roots count (enum heap_root_level).
  */
 
-#include "lib/graph/dominators.h"
+#include "lib/graph/graph.h"
 
 struct heap_root_sizes;
 
@@ -68,24 +68,24 @@ struct heap_joint_sizes {
 
 	/* private */
 	struct heap_group_sets *sets;
-	uint32_t *holders;  // [components] sets of groups
+	uint32_t *holders;  // [tops] sets of groups
 	uint32_t *class_of; // [sets of two groups or more]
 };
 
 /**
- * Linear in objects and edges; 4 bytes per object, and, for what is held by several roots, 16 bytes
- * per object and 4 per edge.
+ * Linear in objects and edges; 4 bytes per object, and 20 for each top and 4 for each edge between
+ * tops. While it works it takes as much as heap_components_init(), and 8 bytes for each component.
  *
- * @param graph       whose snapshot has SIZE; must outlive the result
- * @param dominators  of the graph; must outlive the result
+ * @param graph  whose snapshot has SIZE; must outlive the result
+ * @return NULL, what heap_components_init() says, or HEAP_ERROR_ARGUMENT: objects and roots are too
+ *         many for 32 bits
  */
 HEAP_MUST_CHECK
 struct heap_error *heap_root_sizes_create(const struct heap_graph *graph,
-					  const struct heap_dominators *dominators,
 					  struct heap_root_sizes **result);
 
 /** NULL is fine. */
-void heap_root_sizes_destroy(struct heap_root_sizes *holdings);
+void heap_root_sizes_destroy(struct heap_root_sizes *sizes);
 
 /**
  * One pass over the condensed graph per 64 groups, and one for all; that one takes O(k) for each

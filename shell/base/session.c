@@ -207,20 +207,27 @@ struct heap_error *session_graph(struct session *session)
 	return error ? error : heap_graph_need_reverse(session->graph);
 }
 
+// Forgets what was found when stale words of stacks counted otherwise.
+static void follow_conservative(struct session *session)
+{
+	if (session->had_conservative != session->is_conservative)
+		forget_dominators(session);
+	session->had_conservative = session->is_conservative;
+}
+
 struct heap_error *session_dominators(struct session *session)
 {
 	bool is_conservative = session->is_conservative;
 
-	if (session->dominators && session->had_conservative == is_conservative)
+	follow_conservative(session);
+	if (session->dominators)
 		return NULL;
-	forget_dominators(session);
 
 	CLEANUP_FREE struct heap_dominators *dominators = calloc(1, sizeof(*dominators));
 	struct heap_error *error;
 
 	if (!dominators)
 		return heap_error_out_of_memory();
-	session->had_conservative = is_conservative;
 	error = heap_dominators_load(dominators, session->snapshot, is_conservative);
 	if (!error) {
 		session->dominators = keep(dominators);
@@ -305,11 +312,10 @@ struct heap_error *session_dominator_tree(struct session *session)
 struct heap_error *session_root_sizes(struct session *session,
 				      const struct heap_root_sizes **result)
 {
-	HEAP_TRY(session_dominators(session));
+	follow_conservative(session);
 	HEAP_TRY(session_edges(session));
 	if (!session->root_sizes)
-		HEAP_TRY(heap_root_sizes_create(session->graph, session->dominators,
-						&session->root_sizes));
+		HEAP_TRY(heap_root_sizes_create(session->graph, &session->root_sizes));
 	*result = session->root_sizes;
 	return NULL;
 }
@@ -337,9 +343,10 @@ static struct heap_error *find_holders(struct session *session, struct session_h
 				       holders->sizes, &holders->joint);
 }
 
-struct heap_error *session_holders(struct session *session, const struct session_holders **result)
+struct heap_error *session_root_holders(struct session *session,
+					const struct session_holders **result)
 {
-	HEAP_TRY(session_dominators(session));
+	follow_conservative(session);
 	HEAP_TRY(session_edges(session)); // its graph may have been conservative since
 	if (!session->holders) {
 		struct session_holders *holders = calloc(1, sizeof(*holders));
@@ -354,4 +361,10 @@ struct heap_error *session_holders(struct session *session, const struct session
 	}
 	*result = session->holders;
 	return NULL;
+}
+
+struct heap_error *session_holders(struct session *session, const struct session_holders **result)
+{
+	HEAP_TRY(session_dominators(session));
+	return session_root_holders(session, result);
 }

@@ -182,6 +182,11 @@ static inline struct heap_holders session_heap_holders(const struct session_hold
 
 /** Who holds what, alone and together. @param result  the session's */
 HEAP_MUST_CHECK
+struct heap_error *session_root_holders(struct session *session,
+					const struct session_holders **result);
+
+/** The same, and the dominators. */
+HEAP_MUST_CHECK
 struct heap_error *session_holders(struct session *session, const struct session_holders **result);
 
 /** Notes an object as one of this answer, once. @return N of its $N; 0: there is no memory */

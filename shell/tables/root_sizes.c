@@ -18,7 +18,7 @@ struct heap_error *root_groups_by_root(struct session *session, struct root_grou
 {
 	const struct session_holders *holders;
 
-	HEAP_TRY(session_holders(session, &holders));
+	HEAP_TRY(session_root_holders(session, &holders));
 	*result = (struct root_groups){
 		.count = holders->groups,
 		.words = holders->words,

@@ -42,7 +42,7 @@ struct root_groups {
 	const char *const *labels; /**< [count] names, some NULL: that of the root; or NULL */
 };
 
-/** The groups of session_holders(). */
+/** The groups of session_root_holders(). */
 HEAP_MUST_CHECK
 struct heap_error *root_groups_by_root(struct session *session, struct root_groups *result);
 

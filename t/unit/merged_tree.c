@@ -22,7 +22,6 @@ struct shape {
 
 // Each root is a group, and the last one that of words.
 static void ask_with_holders(struct shape *shape, const struct heap_graph *graph,
-			     const struct heap_dominators *dominators,
 			     const struct heap_dominator_tree *tree)
 {
 	uint32_t group[MAX_OBJECTS], roots = shape->model.root_count;
@@ -32,7 +31,7 @@ static void ask_with_holders(struct shape *shape, const struct heap_graph *graph
 
 	for (uint32_t i = 0; i < roots; i++)
 		group[i] = i;
-	assert_null(heap_root_sizes_create(graph, dominators, &all));
+	assert_null(heap_root_sizes_create(graph, &all));
 	assert_null(heap_root_sizes_measure(all, group, roots, sizes, &joint));
 
 	struct heap_holders holders = { all, &joint, group, roots - 1 };
@@ -63,7 +62,7 @@ static void ask(struct shape *shape, const struct built_edge *edges, const heap_
 	assert_null(heap_dominators_init(&dominators, graph));
 	assert_null(heap_dominator_tree_init(&tree, &dominators));
 	if (shape->has_holders)
-		ask_with_holders(shape, graph, &dominators, &tree);
+		ask_with_holders(shape, graph, &tree);
 	else
 		assert_null(heap_merged_tree_find(model, &tree, NULL, NULL, &shape->found,
 						  &shape->count));

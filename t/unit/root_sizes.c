@@ -199,7 +199,6 @@ static void check_groups(const struct heap_root_sizes *sizes, const struct heap_
 static void check_model(struct heap_snapshot *model)
 {
 	struct heap_graph *graph = model_graph(model);
-	struct heap_dominators dominators;
 	struct heap_root_sizes *sizes;
 	uint32_t alone[MAX_GROUPS], grouped[MAX_GROUPS];
 	uint32_t groups = 1 + random_below(model->root_count);
@@ -209,12 +208,10 @@ static void check_model(struct heap_snapshot *model)
 		grouped[i] = random_below(5) ? random_below(groups) : HEAP_NO_GROUP;
 	}
 	graph->is_conservative = random_below(3) == 0;
-	assert_null(heap_dominators_init(&dominators, graph));
-	assert_null(heap_root_sizes_create(graph, &dominators, &sizes));
+	assert_null(heap_root_sizes_create(graph, &sizes));
 	check_groups(sizes, graph, alone, model->root_count);
 	check_groups(sizes, graph, grouped, groups);
 	heap_root_sizes_destroy(sizes);
-	heap_dominators_deinit(&dominators);
 	heap_graph_destroy(graph);
 }
 

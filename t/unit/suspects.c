@@ -43,7 +43,7 @@ static void find_holders(struct shape *shape)
 
 	for (uint32_t i = 0; i < shape->model.root_count; i++)
 		group[i] = i;
-	assert_null(heap_root_sizes_create(shape->graph, &shape->dominators, &shape->sizes));
+	assert_null(heap_root_sizes_create(shape->graph, &shape->sizes));
 	assert_null(heap_root_sizes_measure(shape->sizes, group, shape->model.root_count, found,
 					    &shape->joint));
 	shape->holders = (struct heap_holders){ shape->sizes, &shape->joint, NULL, HEAP_NO_GROUP };
