@@ -10,6 +10,17 @@
 #include <string.h>
 #include <sys/user.h>
 
+/** The DWARF numbers of the stack pointer and of the program counter. */
+enum {
+#if defined(__x86_64__)
+	HEAPSNAP_USER_SP = 7,
+	HEAPSNAP_USER_PC = 16,
+#else
+	HEAPSNAP_USER_SP = 31,
+	HEAPSNAP_USER_PC = 32,
+#endif
+};
+
 /**
  * Fills in a thread's registers and what is known of them. Its thread pointer too, where that is one
  * of them; on aarch64 it is not (NT_ARM_TLS).

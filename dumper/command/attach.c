@@ -2,6 +2,7 @@
 #include "dumper/command/attach.h"
 
 #include "dumper/command/complain.h"
+#include "dumper/command/executable.h"
 #include "dumper/command/foreign.h"
 #include "dumper/command/frozen_copy.h"
 #include "lib/base/cleanup.h"
@@ -55,11 +56,9 @@ static struct heap_error *check_machine(const struct target *target)
 	if (header.e_ident[EI_CLASS] != ELFCLASS64)
 		return heap_error_create(HEAP_ERROR_ABSENT, "%d (%s) is a 32-bit process",
 					 (int)target->process.pid, target->name);
-#if defined(__x86_64__)
-	if (header.e_machine != EM_X86_64)
+	if (header.e_machine != executable_machine)
 		return heap_error_create(HEAP_ERROR_ABSENT, "%d (%s) is of another machine",
 					 (int)target->process.pid, target->name);
-#endif
 	return NULL;
 }
 

@@ -19,9 +19,9 @@ enum {
 };
 
 #if defined(__x86_64__)
-static const int MACHINE = EM_X86_64;
+const int executable_machine = EM_X86_64;
 #else
-static const int MACHINE = EM_AARCH64;
+const int executable_machine = EM_AARCH64;
 #endif
 
 // --- finding -----------------------------------------------------------------
@@ -370,7 +370,7 @@ static struct heap_error *check_image(const char *file, const struct image *imag
 
 	if (image->header.e_ident[EI_CLASS] != ELFCLASS64)
 		return heap_error_create(code, "%s: not a 64-bit program", file);
-	if (image->header.e_machine != MACHINE)
+	if (image->header.e_machine != executable_machine)
 		return heap_error_create(code, "%s: not a program for this machine's processor",
 					 file);
 	if (image->is_loader)

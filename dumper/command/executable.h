@@ -13,6 +13,9 @@
 
 #include <stdbool.h>
 
+/** The machine that this program is built for, as the header of an ELF file has it. */
+extern const int executable_machine;
+
 /** Facts about a program before it runs. */
 struct executable {
 	char *path; /**< as found: absolute, or as the user wrote it */

@@ -2,6 +2,7 @@
 #include "dumper/command/frozen_copy.h"
 
 #include "dumper/base/user_registers.h"
+#include "dumper/command/tracee_machine.h"
 #include "lib/base/array.h"
 
 #include <dirent.h>
@@ -18,8 +19,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#if defined(__x86_64__)
 
 #ifndef PTRACE_O_SUSPEND_SECCOMP
 #define PTRACE_O_SUSPEND_SECCOMP (1 << 21)
@@ -217,7 +216,7 @@ static bool is_in_sequence(struct process *process, const struct tracee *tracee)
 	    !process_read(process, configuration.pointer + 8, &current, sizeof(current)) ||
 	    current == 0 || !process_read(process, current, &sequence, sizeof(sequence)))
 		return false;
-	return tracee->registers.rip - sequence.start < sequence.length;
+	return tracee_program_counter(&tracee->registers) - sequence.start < sequence.length;
 }
 
 static unsigned long options_for(const struct process_status *status)
@@ -436,23 +435,6 @@ static struct heap_error *make_holder(struct making *making)
 	return NULL;
 }
 
-// Takes the thread from the end of a system call to a stop where it can be let go: the kernel
-// then begins interrupted calls again.
-static void leave_call(struct tracee *tracee)
-{
-	ptrace(PTRACE_INTERRUPT, tracee->tid, NULL, NULL);
-	for (int i = 0; i < 4; i++) {
-		int status;
-
-		if (ptrace(PTRACE_CONT, tracee->tid, NULL, NULL) != 0)
-			return;
-		status = tracee_wait(tracee->tid, VICTIM_MS);
-		if (status <= 0 || WIFEXITED(status) || WIFSIGNALED(status) ||
-		    status >> 16 == PTRACE_EVENT_STOP)
-			return;
-	}
-}
-
 static bool find_code(struct making *making)
 {
 	process_forget_memory(making->process);
@@ -474,20 +456,16 @@ static struct heap_error *prepare(struct making *making, const struct process_st
 {
 	struct tracee *victim = making->victim;
 	struct heap_error *error;
-	uint64_t mask, all = ~UINT64_C(0);
+	struct tracee_before before;
 
 	if (!has_code(making) && !find_code(making))
 		return lost(making->process, making->copy);
 	tracee_prepare_rescue(making->process, victim, &making->rescue);
-	if (ptrace(PTRACE_GETSIGMASK, victim->tid, (void *)sizeof(mask), &mask) != 0 ||
-	    ptrace(PTRACE_SETSIGMASK, victim->tid, (void *)sizeof(all), &all) != 0)
+	if (!tracee_begin_calls(victim, &before))
 		return lost(making->process, making->copy);
 	making->copy->is_reaper = takes_orphans(making, status);
 	error = make_holder(making);
-	leave_call(victim);
-	tracee_set_registers(victim->tid, &victim->registers);
-	tracee_mend(victim);
-	ptrace(PTRACE_SETSIGMASK, victim->tid, (void *)sizeof(mask), &mask);
+	tracee_end_calls(victim, &before);
 	ptrace(PTRACE_SETOPTIONS, victim->tid, NULL, 0);
 	return error;
 }
@@ -587,9 +565,10 @@ static void release(struct frozen_copy *copy, bool running)
 
 // --- what is known of the threads ----------------------------------------------------------
 
-static void fill_exact(const struct user_regs_struct *from, struct heapsnap_thread *thread)
+static void fill_exact(const struct tracee *tracee, struct heapsnap_thread *thread)
 {
-	heapsnap_fill_registers(thread, from);
+	heapsnap_fill_registers(thread, &tracee->registers);
+	thread->thread_pointer = tracee_thread_pointer(tracee->tid, &tracee->registers);
 	thread->state = HEAPSNAP_THREAD_STOPPED;
 }
 
@@ -597,9 +576,10 @@ static void fill_sleeping(const struct tracee *tracee, struct heapsnap_thread *t
 {
 	thread->state = tracee->state == TRACEE_LEFT_ALONE && tracee->sp ? HEAPSNAP_THREAD_SLEEPING
 									 : HEAPSNAP_THREAD_ASKED;
-	thread->registers[7] = tracee->sp;
-	thread->registers[16] = tracee->pc;
-	thread->known = tracee->sp ? UINT64_C(1) << 7 | UINT64_C(1) << 16 : 0;
+	thread->registers[HEAPSNAP_USER_SP] = tracee->sp;
+	thread->registers[HEAPSNAP_USER_PC] = tracee->pc;
+	if (tracee->sp)
+		thread->known = UINT64_C(1) << HEAPSNAP_USER_SP | UINT64_C(1) << HEAPSNAP_USER_PC;
 }
 
 // Before threads are released.
@@ -615,7 +595,7 @@ static struct heap_error *note_threads(struct frozen_copy *copy)
 
 		thread->tid = (uint32_t)tracee->tid;
 		if (tracee->state == TRACEE_STOPPED)
-			fill_exact(&tracee->registers, thread);
+			fill_exact(tracee, thread);
 		else
 			fill_sleeping(tracee, thread);
 	}
@@ -828,31 +808,33 @@ void frozen_copy_tend(struct process *process, struct frozen_copy *copy)
 	}
 }
 
+static void wait_for(const struct making *making, const long own_pids[2])
+{
+	for (int i = 0; i < 2; i++) {
+		if (own_pids[i] > 0)
+			call(making, making->victim->tid, false, NULL, SYS_wait4,
+			     (uint64_t)own_pids[i], 0, __WALL);
+	}
+}
+
 // Makes a process that takes in orphans wait for holder and copy, which have ended.
 static void reap(struct process *process, const long own_pids[2])
 {
 	struct frozen_copy threads = { 0 };
 	struct making making = { .process = process, .copy = &threads };
 	struct process_status status;
-	uint64_t mask, all = ~UINT64_C(0);
+	struct tracee_before before;
 	size_t added;
 	struct heap_error *error = list_threads(process, &threads, &added);
 
 	if (!error && process_read_status(process, &status) && find_code(&making))
 		error = find_victim(process, &threads, &status, &making.victim);
-	if (!error && making.victim && has_code(&making) &&
-	    ptrace(PTRACE_GETSIGMASK, making.victim->tid, (void *)sizeof(mask), &mask) == 0) {
+	if (!error && making.victim && has_code(&making)) {
 		tracee_prepare_rescue(process, making.victim, &making.rescue);
-		ptrace(PTRACE_SETSIGMASK, making.victim->tid, (void *)sizeof(all), &all);
-		for (int i = 0; i < 2; i++) {
-			if (own_pids[i] > 0)
-				call(&making, making.victim->tid, false, NULL, SYS_wait4,
-				     (uint64_t)own_pids[i], 0, __WALL);
+		if (tracee_begin_calls(making.victim, &before)) {
+			wait_for(&making, own_pids);
+			tracee_end_calls(making.victim, &before);
 		}
-		leave_call(making.victim);
-		tracee_set_registers(making.victim->tid, &making.victim->registers);
-		ptrace(PTRACE_SETSIGMASK, making.victim->tid, (void *)sizeof(mask), &mask);
-		tracee_mend(making.victim);
 		tracee_detach(making.victim);
 	}
 	heap_error_destroy(error);
@@ -886,29 +868,3 @@ void frozen_copy_destroy(struct process *process, struct frozen_copy *copy)
 	free(copy->threads);
 	*copy = (struct frozen_copy){ 0 };
 }
-
-#else
-
-struct heap_error *frozen_copy_create(struct process *process, const struct process_status *status,
-				      uint64_t hold_ns, struct frozen_copy *copy)
-{
-	(void)status;
-	(void)hold_ns;
-	*copy = (struct frozen_copy){ 0 };
-	return heap_error_create(HEAP_ERROR_ABSENT,
-				 "%d cannot be attached to: that is known for x86-64 only",
-				 (int)process->pid);
-}
-
-void frozen_copy_tend(struct process *process, struct frozen_copy *copy)
-{
-	(void)process;
-	(void)copy;
-}
-
-void frozen_copy_destroy(struct process *process, struct frozen_copy *copy)
-{
-	(void)process;
-	(void)copy;
-}
-#endif

@@ -2,6 +2,7 @@
 #include "dumper/command/tracee.h"
 
 #include "dumper/command/maps.h"
+#include "dumper/command/tracee_machine.h"
 #include "lib/base/cleanup.h"
 
 #include <elf.h>
@@ -20,19 +21,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#if defined(__x86_64__)
-#include <cpuid.h>
-
 #define PF_EXITING 0x00000004 // include/linux/sched.h
 
 enum {
-	// errno.h has none of these: they are for the kernel itself (include/linux/errno.h).
-	RESTART_SYS = 512,
-	RESTART_NO_HANDLER = 514,
-	RESTART_BLOCK = 516,
-	SYSCALL_BYTES = 2,
-	RED_ZONE = 128, // System V ABI, AMD64 supplement, 3.2.2
-	MAX_XSAVE = 1 << 14,
+	STOP_MS = 2000,
 	MAX_STACK = 256 << 20,
 	SEARCHED_CODE = 64 << 20, // bytes of each mapping
 };
@@ -68,15 +60,12 @@ static bool is_socket(const struct process *process, uint64_t descriptor)
 static enum tracee_call judge(const struct process *process, long number,
 			      const uint64_t arguments[6])
 {
-	switch (number) {
+	switch (tracee_modern_call(number)) {
 	case SYS_nanosleep:
 	case SYS_clock_nanosleep:
-	case SYS_poll:
 	case SYS_ppoll:
-	case SYS_select:
 	case SYS_pselect6:
 	case SYS_futex:
-	case SYS_pause:
 	case SYS_rt_sigsuspend:
 	case SYS_msgrcv:
 	case SYS_wait4:
@@ -91,7 +80,6 @@ static enum tracee_call judge(const struct process *process, long number,
 	case SYS_accept:
 	case SYS_accept4:
 		return is_socket(process, arguments[0]) ? TRACEE_CALL_TIMED : TRACEE_CALL_RESTARTS;
-	case SYS_epoll_wait:
 	case SYS_epoll_pwait:
 		return (int32_t)arguments[3] < 0 ? TRACEE_CALL_MENDED : TRACEE_CALL_TIMED;
 	case SYS_epoll_pwait2:
@@ -184,9 +172,14 @@ void tracee_look(const struct process *process, struct tracee *tracee)
 					    : judge(process, number, arguments);
 }
 
+uint64_t tracee_count_switches(const struct process *process, const struct tracee *tracee)
+{
+	return read_switches(process, tracee->tid) - tracee->switches;
+}
+
 bool tracee_has_moved(const struct process *process, const struct tracee *tracee)
 {
-	return read_switches(process, tracee->tid) != tracee->switches;
+	return tracee_count_switches(process, tracee) != 0;
 }
 
 // --- stopping --------------------------------------------------------------------
@@ -257,25 +250,20 @@ bool tracee_set_registers(pid_t tid, const struct user_regs_struct *registers)
 	return ptrace(PTRACE_SETREGSET, tid, NT_PRSTATUS, &vector) == 0;
 }
 
-// True if the call gave up because of us alone, and can begin again.
-static bool wants_mending(const struct tracee *tracee)
+bool tracee_is_mended(const struct tracee *tracee)
 {
-	const struct user_regs_struct *registers = &tracee->registers;
-
-	return (int64_t)registers->rax == -EINTR && (int64_t)registers->orig_rax >= 0 &&
-	       tracee->signal == 0 &&
-	       (tracee->interrupted == TRACEE_CALL_MENDED ||
-		tracee->interrupted == TRACEE_CALL_TIMED);
+	return tracee->signal == 0 && (tracee->interrupted == TRACEE_CALL_MENDED ||
+				       tracee->interrupted == TRACEE_CALL_TIMED);
 }
 
-void tracee_mend(const struct tracee *tracee)
+// The kernel makes it EINTR after all if a signal has a handler to run.
+static void mend(const struct tracee *tracee)
 {
 	struct user_regs_struct registers = tracee->registers;
 
-	if (!wants_mending(tracee))
+	if (!tracee_is_mended(tracee))
 		return;
-	// The kernel makes it EINTR after all if a signal has a handler to run.
-	registers.rax = (uint64_t)-RESTART_NO_HANDLER;
+	tracee_set_restart(tracee, &registers);
 	tracee_set_registers(tracee->tid, &registers);
 }
 
@@ -283,13 +271,10 @@ void tracee_mend(const struct tracee *tracee)
 // gone to sleep just before it was interrupted.
 static void judge_interrupted(const struct process *process, struct tracee *tracee)
 {
-	const struct user_regs_struct *registers = &tracee->registers;
-	const uint64_t arguments[6] = { registers->rdi, registers->rsi, registers->rdx,
-					registers->r10, registers->r8,  registers->r9 };
+	uint64_t arguments[6];
+	long number = tracee_failed_call(process, tracee, arguments);
 
-	tracee->interrupted = TRACEE_CALL_NONE;
-	if ((int64_t)registers->rax == -EINTR && (int64_t)registers->orig_rax >= 0)
-		tracee->interrupted = judge(process, (long)registers->orig_rax, arguments);
+	tracee->interrupted = number < 0 ? TRACEE_CALL_NONE : judge(process, number, arguments);
 }
 
 void tracee_await(const struct process *process, struct tracee *tracee, int timeout_ms)
@@ -297,6 +282,7 @@ void tracee_await(const struct process *process, struct tracee *tracee, int time
 	int status = tracee_wait(tracee->tid, timeout_ms);
 
 	tracee->signal = 0;
+	tracee->has_entered = false;
 	if (status == 0) {
 		tracee->state = TRACEE_STUCK;
 		return;
@@ -309,35 +295,44 @@ void tracee_await(const struct process *process, struct tracee *tracee, int time
 	if (status >> 16 == 0)
 		tracee->signal = WSTOPSIG(status);
 	judge_interrupted(process, tracee);
-	tracee_mend(tracee); // at once: this process may end at any time
+	mend(tracee); // at once: this process may end at any time
 }
 
 void tracee_detach(struct tracee *tracee)
 {
-	long result = ptrace(PTRACE_DETACH, tracee->tid, NULL, (void *)(intptr_t)tracee->signal);
+	long result;
 
+	if (tracee_is_mended(tracee))
+		tracee_enter_call(tracee);
+	result = ptrace(PTRACE_DETACH, tracee->tid, NULL, (void *)(intptr_t)tracee->signal);
 	// One that has been killed has to be waited for.
 	tracee->state = result == 0 ? TRACEE_GONE : TRACEE_STUCK;
 }
 
 // --- instructions to be used -----------------------------------------------------------
 
-static const uint8_t call_code[] = { 0x0f, 0x05 };         // syscall
-static const uint8_t gadget_code[] = { 0x0f, 0x05, 0xc3 }; // syscall; ret
-// mov $15, %rax; syscall: what signal handlers return to. 15 is rt_sigreturn.
-static const uint8_t restorer_code[] = { 0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05 };
+static uint64_t find_pattern(const uint8_t *bytes, size_t size, uint64_t address,
+			     const struct tracee_pattern *pattern)
+{
+	const uint8_t *at = bytes, *end = bytes + size;
+
+	while ((at = memmem(at, (size_t)(end - at), pattern->bytes, pattern->size))) {
+		if ((size_t)(at - bytes) % tracee_code_alignment == 0)
+			return address + (uint64_t)(at - bytes);
+		at++;
+	}
+	return 0;
+}
 
 static void search_code(const uint8_t *bytes, size_t size, uint64_t address,
 			struct tracee_code *code)
 {
-	const uint8_t *at;
-
-	if (!code->call && (at = memmem(bytes, size, call_code, sizeof(call_code))))
-		code->call = address + (uint64_t)(at - bytes);
-	if (!code->gadget && (at = memmem(bytes, size, gadget_code, sizeof(gadget_code))))
-		code->gadget = address + (uint64_t)(at - bytes);
-	if (!code->restorer && (at = memmem(bytes, size, restorer_code, sizeof(restorer_code))))
-		code->restorer = address + (uint64_t)(at - bytes);
+	if (!code->call)
+		code->call = find_pattern(bytes, size, address, &tracee_call_pattern);
+	if (!code->gadget)
+		code->gadget = find_pattern(bytes, size, address, &tracee_gadget_pattern);
+	if (!code->restorer)
+		code->restorer = find_pattern(bytes, size, address, &tracee_restorer_pattern);
 }
 
 static void end_file(FILE **file)
@@ -388,19 +383,19 @@ static void search_mapping(void *context, const struct mapping *mapping, bool is
 		search_code(bytes, size, mapping->start, code);
 }
 
-static bool is_code(struct process *process, uint64_t address, const uint8_t *code, size_t size)
+static bool is_code(struct process *process, uint64_t address, const struct tracee_pattern *pattern)
 {
-	uint8_t bytes[sizeof(restorer_code)];
+	uint8_t bytes[sizeof(pattern->bytes)];
 
-	return address == 0 ||
-	       (process_read(process, address, bytes, size) && memcmp(bytes, code, size) == 0);
+	return address == 0 || (process_read(process, address, bytes, pattern->size) &&
+				memcmp(bytes, pattern->bytes, pattern->size) == 0);
 }
 
 bool tracee_check_code(struct process *process, const struct tracee_code *code)
 {
-	return is_code(process, code->call, call_code, sizeof(call_code)) &&
-	       is_code(process, code->gadget, gadget_code, sizeof(gadget_code)) &&
-	       is_code(process, code->restorer, restorer_code, sizeof(restorer_code));
+	return is_code(process, code->call, &tracee_call_pattern) &&
+	       is_code(process, code->gadget, &tracee_gadget_pattern) &&
+	       is_code(process, code->restorer, &tracee_restorer_pattern);
 }
 
 bool tracee_find_code(struct process *process, struct tracee_code *code)
@@ -412,9 +407,11 @@ bool tracee_find_code(struct process *process, struct tracee_code *code)
 	return code->call != 0;
 }
 
+// --- frames that lead back ------------------------------------------------------------
+
 // Facts about the mappings that a thread's registers point to.
 struct places {
-	const struct tracee *tracee;
+	uint64_t sp, storage;   // the stack pointer and the thread pointer
 	uint64_t stack_start;   // that the stack pointer is in
 	uint64_t storage_start; // that the thread pointer is in
 	bool is_main;           // it is the main thread's stack
@@ -423,216 +420,97 @@ struct places {
 static void note_place(void *context, const struct mapping *mapping, bool is_executable)
 {
 	struct places *places = context;
-	uint64_t sp = places->tracee->registers.rsp, storage = places->tracee->registers.fs_base;
 
 	(void)is_executable;
-	if (sp >= mapping->start && sp < mapping->end) {
+	if (places->sp >= mapping->start && places->sp < mapping->end) {
 		places->stack_start = mapping->start;
 		places->is_main = strcmp(mapping->path, "[stack]") == 0;
 	}
-	if (storage >= mapping->start && storage < mapping->end)
+	if (places->storage >= mapping->start && places->storage < mapping->end)
 		places->storage_start = mapping->start;
-}
-
-// --- frames that lead back ------------------------------------------------------------
-
-// struct rt_sigframe of the kernel, arch/x86/include/asm/sigframe.h, up to the signal mask.
-struct frame {
-	uint64_t restorer;
-	uint64_t flags, link;
-	uint64_t stack;
-	uint32_t stack_flags, unused;
-	uint64_t stack_size;
-	uint64_t r8, r9, r10, r11, r12, r13, r14, r15;
-	uint64_t rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip, eflags;
-	uint16_t cs, gs, fs, ss;
-	uint64_t error, trap, old_mask, cr2;
-	uint64_t vectors; // address of the registers that struct xsave has
-	uint64_t reserved[8];
-	uint64_t mask;
-};
-
-enum {
-	FRAME_HAS_VECTORS = 1,
-	FRAME_HAS_SS = 2 | 4,
-	NO_STACK = 0x7fffffff, // flags that sigaltstack(2) refuses: what is set stays
-	XSAVE_SOFTWARE = 464,  // where the kernel describes the area, in 48 bytes
-	XSAVE_MAGIC_1 = 0x46505853,
-	XSAVE_MAGIC_2 = 0x46505845,
-	XSAVE_LEGACY = 576, // bytes that every area has
-	XSAVE_LEAF = 13,    // of cpuid
-	XSAVE_TILES = 18,   // which processes get only if they ask for them
-};
-
-struct xsave_software {
-	uint32_t magic, extended_size;
-	uint64_t features;
-	uint32_t size, unused[7];
-};
-
-struct frames {
-	struct frame wait, back, end;
-	uint8_t xsave[MAX_XSAVE + 4] __attribute__((aligned(64)));
-};
-
-// Bytes of the area that the kernel expects with those features.
-static uint32_t xsave_size(uint64_t features)
-{
-	uint32_t result = XSAVE_LEGACY;
-
-	for (unsigned i = 2; i < 63; i++) {
-		uint32_t size, offset, c, d;
-
-		if ((features >> i & 1) &&
-		    __get_cpuid_count(XSAVE_LEAF, i, &size, &offset, &c, &d) &&
-		    size + offset > result)
-			result = size + offset;
-	}
-	return result;
-}
-
-// @return bytes of frames->xsave that are filled in; 0: the vector registers cannot be had
-static size_t fill_xsave(pid_t tid, struct frames *frames)
-{
-	struct iovec vector = { frames->xsave, MAX_XSAVE };
-	struct xsave_software software = { .magic = XSAVE_MAGIC_1 };
-	uint32_t end = XSAVE_MAGIC_2;
-
-	if (ptrace(PTRACE_GETREGSET, tid, NT_X86_XSTATE, &vector) != 0 ||
-	    vector.iov_len < XSAVE_LEGACY)
-		return 0;
-	memcpy(&software.features, frames->xsave + XSAVE_SOFTWARE, sizeof(software.features));
-	software.features &= ~(UINT64_C(1) << XSAVE_TILES) & ~(UINT64_C(1) << (XSAVE_TILES - 1));
-	software.size = xsave_size(software.features);
-	if (software.size > vector.iov_len)
-		return 0;
-	software.extended_size = software.size + (uint32_t)sizeof(end);
-	memcpy(frames->xsave + XSAVE_SOFTWARE, &software, sizeof(software));
-	memcpy(frames->xsave + software.size, &end, sizeof(end));
-	return software.extended_size;
-}
-
-static void fill_frame(struct frame *frame, const struct user_regs_struct *from, uint64_t restorer,
-		       uint64_t mask)
-{
-	*frame = (struct frame){
-		.restorer = restorer,
-		.flags = FRAME_HAS_SS,
-		.stack_flags = NO_STACK,
-		.r8 = from->r8,
-		.r9 = from->r9,
-		.r10 = from->r10,
-		.r11 = from->r11,
-		.r12 = from->r12,
-		.r13 = from->r13,
-		.r14 = from->r14,
-		.r15 = from->r15,
-		.rdi = from->rdi,
-		.rsi = from->rsi,
-		.rbp = from->rbp,
-		.rbx = from->rbx,
-		.rdx = from->rdx,
-		.rax = from->rax,
-		.rcx = from->rcx,
-		.rsp = from->rsp,
-		.rip = from->rip,
-		.eflags = from->eflags,
-		.cs = (uint16_t)from->cs,
-		.ss = (uint16_t)from->ss,
-		.mask = mask,
-	};
-}
-
-// A frame that makes a system call, and goes on by what is at `next`.
-static void fill_call(struct frame *frame, const struct user_regs_struct *from,
-		      const struct tracee_code *code, long number, uint64_t next)
-{
-	fill_frame(frame, from, code->restorer, ~UINT64_C(0));
-	frame->rip = code->gadget;
-	frame->rax = (uint64_t)number;
-	frame->rdi = frame->rsi = frame->r10 = 0;
-	frame->rdx = __WALL;
-	frame->rsp = next;
-}
-
-// The thread goes on by itself: an interrupted call begins again, as it would have.
-static void fill_back(struct frame *frame, const struct tracee *tracee, uint64_t restorer,
-		      uint64_t mask)
-{
-	int64_t result = (int64_t)tracee->registers.rax;
-
-	fill_frame(frame, &tracee->registers, restorer, mask);
-	if ((int64_t)tracee->registers.orig_rax >= 0 &&
-	    ((result <= -RESTART_SYS && result >= -RESTART_BLOCK) || wants_mending(tracee))) {
-		frame->rip -= SYSCALL_BYTES;
-		frame->rax = tracee->registers.orig_rax;
-	}
 }
 
 // Writing below the stack pointer is safe on what libc or the kernel made as a stack. Others, of
 // coroutines and Go's, may be short, and lie beside other things.
-static bool is_stack(const struct tracee *tracee, const struct places *places)
+static bool is_stack(const struct places *places)
 {
-	uint64_t sp = tracee->registers.rsp, storage = tracee->registers.fs_base;
-
 	if (places->is_main)
 		return true;
 	return places->stack_start != 0 && places->stack_start == places->storage_start &&
-	       sp < storage && storage - sp < MAX_STACK;
-}
-
-// Shadow stacks would refuse returns that no call was made for.
-static bool has_shadow_stack(pid_t tid)
-{
-	uint64_t pointer = 0;
-	struct iovec vector = { &pointer, sizeof(pointer) };
-
-	return ptrace(PTRACE_GETREGSET, tid, 0x204 /* NT_X86_SHSTK */, &vector) == 0 &&
-	       pointer != 0;
-}
-
-// Fills in all frames, which are to lie at `base`.
-static void fill_frames(const struct tracee *tracee, const struct tracee_code *code, uint64_t mask,
-			uint64_t base, struct frames *frames)
-{
-	fill_call(&frames->wait, &tracee->registers, code, SYS_wait4,
-		  base + offsetof(struct frames, back));
-	frames->wait.rdi = INT_MAX; // nobody's pid, until there is a child
-	fill_back(&frames->back, tracee, code->restorer, mask);
-	frames->back.flags |= FRAME_HAS_VECTORS;
-	frames->back.vectors = base + offsetof(struct frames, xsave);
-	fill_call(&frames->end, &tracee->registers, code, SYS_exit, base);
+	       places->sp < places->storage && places->storage - places->sp < MAX_STACK;
 }
 
 void tracee_prepare_rescue(struct process *process, const struct tracee *tracee,
 			   struct tracee_rescue *rescue)
 {
 	const struct tracee_code *code = &rescue->code;
-	struct places places = { .tracee = tracee };
-	CLEANUP_FREE struct frames *frames = aligned_alloc(64, sizeof(*frames));
-	uint64_t base, size, mask;
+	struct places places = { .sp = tracee_stack_pointer(&tracee->registers),
+				 .storage =
+					 tracee_thread_pointer(tracee->tid, &tracee->registers) };
+	CLEANUP_FREE struct tracee_frames *frames = aligned_alloc(64, sizeof(*frames));
+	uint64_t mask;
 
 	rescue->sp = rescue->child_sp = rescue->child_pid = 0;
 	visit_mappings(process, note_place, &places);
-	if (!frames || !code->gadget || !code->restorer || !is_stack(tracee, &places) ||
-	    has_shadow_stack(tracee->tid) ||
+	if (!frames || !code->gadget || !code->restorer || !is_stack(&places) ||
 	    ptrace(PTRACE_GETSIGMASK, tracee->tid, (void *)sizeof(mask), &mask) != 0)
 		return;
 	memset(frames, 0, sizeof(*frames));
-	size = fill_xsave(tracee->tid, frames);
-	if (size == 0)
+	if (!tracee_fill_frames(tracee, code, mask, frames) || frames->base < places.stack_start ||
+	    !process_write(process, frames->base, frames->bytes, frames->size))
 		return;
-	size += offsetof(struct frames, xsave);
-	base = (tracee->registers.rsp - RED_ZONE - size) & ~UINT64_C(63);
-	fill_frames(tracee, code, mask, base, frames);
-	if (base < places.stack_start || !process_write(process, base, frames, size))
-		return;
-	rescue->sp = base;
-	rescue->child_sp = base + offsetof(struct frames, end);
-	rescue->child_pid = base + offsetof(struct frames, wait.rdi);
+	rescue->sp = frames->base;
+	rescue->child_sp = frames->base + frames->child;
+	rescue->child_pid = frames->base + frames->child_pid;
 }
 
 // --- calls -----------------------------------------------------------------------------
+
+bool tracee_begin_calls(const struct tracee *tracee, struct tracee_before *before)
+{
+	const uint64_t all = ~UINT64_C(0);
+
+	*before = (struct tracee_before){ 0 };
+	if (ptrace(PTRACE_GETSIGMASK, tracee->tid, (void *)sizeof(before->mask), &before->mask) !=
+		    0 ||
+	    ptrace(PTRACE_SETSIGMASK, tracee->tid, (void *)sizeof(all), &all) != 0)
+		return false;
+	before->vectors = tracee_save_vectors(tracee->tid, &before->vectors_size);
+	return true;
+}
+
+// Takes the thread from the end of a system call to a stop where it can be let go: the kernel
+// then begins interrupted calls again.
+static void leave_call(const struct tracee *tracee)
+{
+	ptrace(PTRACE_INTERRUPT, tracee->tid, NULL, NULL);
+	for (int i = 0; i < 4; i++) {
+		int status;
+
+		if (ptrace(PTRACE_CONT, tracee->tid, NULL, NULL) != 0)
+			return;
+		status = tracee_wait(tracee->tid, STOP_MS);
+		if (status <= 0 || has_ended(status) || status >> 16 == PTRACE_EVENT_STOP)
+			return;
+	}
+}
+
+void tracee_end_calls(struct tracee *tracee, struct tracee_before *before)
+{
+	struct user_regs_struct registers = tracee->registers;
+
+	leave_call(tracee);
+	if (tracee_is_mended(tracee))
+		tracee_set_restart(tracee, &registers);
+	else
+		tracee_set_resume(tracee, &registers);
+	tracee_set_registers(tracee->tid, &registers);
+	tracee_restore_vectors(tracee->tid, before->vectors, before->vectors_size);
+	tracee_enter_call(tracee);
+	ptrace(PTRACE_SETSIGMASK, tracee->tid, (void *)sizeof(before->mask), &before->mask);
+	free(before->vectors);
+	*before = (struct tracee_before){ 0 };
+}
 
 // Runs until the call returns, or has created a process.
 static long run_call(pid_t tid, pid_t *child)
@@ -657,8 +535,9 @@ static long run_call(pid_t tid, pid_t *child)
 			if (child)
 				*child = (pid_t)message;
 		} else if (WSTOPSIG(status) == (SIGTRAP | 0x80) && ++stops == 2) {
-			return tracee_get_registers(tid, &registers) ? (long)registers.rax
-								     : -ECHILD;
+			return tracee_get_registers(tid, &registers)
+				       ? tracee_call_result(&registers)
+				       : -ECHILD;
 		} else if (status >> 16 == 0 && WSTOPSIG(status) != (SIGTRAP | 0x80)) {
 			return -EFAULT; // a signal although all are blocked: a fault
 		}
@@ -670,19 +549,8 @@ long tracee_call(pid_t tid, const struct user_regs_struct *base, const struct tr
 {
 	struct user_regs_struct registers = *base;
 
-	registers.rip = rescue->sp ? rescue->code.gadget : rescue->code.call;
-	registers.rax = (uint64_t)number;
-	registers.orig_rax = ~UINT64_C(0);
-	registers.rdi = arguments[0];
-	registers.rsi = arguments[1];
-	registers.rdx = arguments[2];
-	registers.r10 = arguments[3];
-	registers.r8 = arguments[4];
-	registers.r9 = 0;
-	if (sp != 0)
-		registers.rsp = sp;
+	tracee_set_call(&registers, rescue, sp, number, arguments);
 	if (child)
 		*child = 0;
 	return tracee_set_registers(tid, &registers) ? run_call(tid, child) : -ECHILD;
 }
-#endif

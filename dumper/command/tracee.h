@@ -28,7 +28,7 @@ enum tracee_state {
 enum tracee_call {
 	TRACEE_CALL_NONE,     /**< it runs, or has been stopped by a signal */
 	TRACEE_CALL_RESTARTS, /**< nothing: the kernel begins it again */
-	TRACEE_CALL_MENDED,   /**< nothing, by tracee_mend() */
+	TRACEE_CALL_MENDED,   /**< nothing: it fails, and is made to begin again */
 	TRACEE_CALL_TIMED,    /**< the same, but its time begins again, too */
 	TRACEE_CALL_FRAGILE,  /**< it fails, or may do half of its work */
 };
@@ -42,11 +42,18 @@ struct tracee {
 	bool is_seen;                 /**< tracee_look() has been called */
 	uint64_t switches;            /**< how often it had run by then */
 	int signal;                   /**< that it was just about to get; 0: none */
+	bool has_entered;             /**< it has been taken into the call that it begins again */
+	bool has_rest; /**< it slept until the stop in a call whose time does not show in registers */
+	uint64_t first_argument; /**< of the call that was made to fail, if it shows elsewhere */
+	uint64_t caught;         /**< the signals with handlers, if that matters to the call */
 	struct user_regs_struct registers;
 };
 
 /** Looks what a thread that is left alone is doing, without touching it; or that it is gone. */
 void tracee_look(const struct process *process, struct tracee *tracee);
+
+/** How often a thread has been given a processor since tracee_look(). */
+uint64_t tracee_count_switches(const struct process *process, const struct tracee *tracee);
 
 /** True if a thread that was left alone has run since tracee_look(). */
 bool tracee_has_moved(const struct process *process, const struct tracee *tracee);
@@ -60,11 +67,8 @@ bool tracee_seize(struct tracee *tracee);
 /** Asks for a stop, which tracee_await() waits for. @return false: the thread is not traced */
 bool tracee_interrupt(struct tracee *tracee);
 
-/** Waits for a stop that was asked for, notes the registers, and mends the call. */
+/** Waits for a stop that was asked for, and notes the registers. A call that it made fail restarts. */
 void tracee_await(const struct process *process, struct tracee *tracee, int timeout_ms);
-
-/** Has an interrupted call begin again that would fail; again after other calls have been made. */
-void tracee_mend(const struct tracee *tracee);
 
 /** Lets a stopped thread go on, with the signal that it was about to get; or it is stuck. */
 void tracee_detach(struct tracee *tracee);
@@ -101,6 +105,23 @@ struct tracee_rescue {
  */
 void tracee_prepare_rescue(struct process *process, const struct tracee *tracee,
 			   struct tracee_rescue *rescue);
+
+/** What a thread has lost when it has been made to do system calls. */
+struct tracee_before {
+	uint64_t mask; /**< of its signals */
+	void *vectors; /**< malloc'd; NULL if there are none to be lost */
+	size_t vectors_size;
+};
+
+/**
+ * To be called before tracee_call(), and after the rescue has been prepared: blocks all signals.
+ *
+ * @return false: the thread is gone
+ */
+bool tracee_begin_calls(const struct tracee *tracee, struct tracee_before *before);
+
+/** Makes the thread what it was: it stays stopped. */
+void tracee_end_calls(struct tracee *tracee, struct tracee_before *before);
 
 /**
  * Makes a stopped thread do a system call.
