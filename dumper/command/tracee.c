@@ -166,6 +166,8 @@ void tracee_look(const struct process *process, struct tracee *tracee)
 		   &number, &arguments[0], &arguments[1], &arguments[2], &arguments[3],
 		   &arguments[4], &arguments[5], &tracee->sp, &tracee->pc) != 9)
 		return;
+	tracee->number = number;
+	tracee->first_argument = arguments[0];
 	// Where a signal has stopped it, its call has been interrupted already.
 	if (state != 'T' && state != 't')
 		tracee->call = state == 'D' ? judge_uninterruptible(number)

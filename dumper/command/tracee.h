@@ -39,13 +39,14 @@ struct tracee {
 	enum tracee_call call;        /**< as tracee_look() has seen it */
 	enum tracee_call interrupted; /**< in which the stop has found it, if that made it fail */
 	uint64_t sp, pc;              /**< while it is left alone */
+	long number;                  /**< of the call that it has been seen in */
+	uint64_t first_argument;      /**< of that call */
 	bool is_seen;                 /**< tracee_look() has been called */
 	uint64_t switches;            /**< how often it had run by then */
 	int signal;                   /**< that it was just about to get; 0: none */
 	bool has_entered;             /**< it has been taken into the call that it begins again */
 	bool has_rest; /**< it slept until the stop in a call whose time does not show in registers */
-	uint64_t first_argument; /**< of the call that was made to fail, if it shows elsewhere */
-	uint64_t caught;         /**< the signals with handlers, if that matters to the call */
+	uint64_t caught; /**< the signals with handlers, if that matters to the call */
 	struct user_regs_struct registers;
 };
 

@@ -6,11 +6,8 @@
 #include <asm/sigcontext.h>
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <linux/futex.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
@@ -23,8 +20,8 @@
 /*
  * How the kernel restarts calls: do_signal() of arch/arm64/kernel/signal.c. When a thread stops, a
  * call that will begin again has been undone already: pc is at the svc instruction, and x0 is the
- * first argument again. The original x0 of a call that has failed is in the kernel alone, and shows
- * in /proc/PID/syscall while the thread counts as being in a call (NT_ARM_SYSTEM_CALL).
+ * first argument again. Where a call has failed instead, x0 is lost. It is known of a thread that
+ * was seen asleep in the call, and has not run since.
  */
 
 #ifndef NT_ARM_SSVE
@@ -126,27 +123,6 @@ long tracee_modern_call(long number)
 	return number;
 }
 
-// The first argument of the call that a stopped thread comes from.
-static bool read_first_argument(pid_t tid, long number, uint64_t *result)
-{
-	const int none = -1;
-	int call = (int)number;
-	char path[64];
-	FILE *file;
-	long got = -1;
-
-	if (!set_set(tid, NT_ARM_SYSTEM_CALL, &call, sizeof(call)))
-		return false;
-	snprintf(path, sizeof(path), "/proc/%d/syscall", (int)tid);
-	file = fopen(path, "re");
-	if (file && fscanf(file, "%ld %" SCNx64, &got, result) != 2)
-		got = -1;
-	if (file)
-		fclose(file);
-	// The kernel must not restart it by itself.
-	return set_set(tid, NT_ARM_SYSTEM_CALL, &none, sizeof(none)) && got == number;
-}
-
 // Calls with a time limit that does not show in their arguments: restart_syscall(2) knows the rest.
 static bool has_rest(const struct user_regs_struct *registers)
 {
@@ -163,32 +139,31 @@ static bool has_rest(const struct user_regs_struct *registers)
 	}
 }
 
-// True if the thread has slept in such a call since it was seen, until the stop.
-static bool was_resting(const struct process *process, const struct tracee *tracee)
+// True if the thread was asleep in a call from when it was seen until the stop has woken it.
+static bool was_asleep(const struct process *process, const struct tracee *tracee)
 {
 	const struct user_regs_struct *registers = &tracee->registers;
 
-	return tracee->call == TRACEE_CALL_RESTARTS && tracee->sp == registers->sp &&
-	       tracee->pc == registers->pc + SVC_BYTES && has_rest(registers) &&
-	       is_call(tracee->tid, registers->pc) && tracee_count_switches(process, tracee) <= 1;
+	return tracee->is_seen && tracee->call != TRACEE_CALL_NONE &&
+	       tracee->number == (long)registers->regs[8] && tracee->sp == registers->sp &&
+	       tracee_count_switches(process, tracee) <= 1;
 }
 
 long tracee_failed_call(const struct process *process, struct tracee *tracee, uint64_t arguments[6])
 {
 	const struct user_regs_struct *registers = &tracee->registers;
 	struct process_status status;
-	long number = (long)registers->regs[8];
 
-	tracee->has_rest = was_resting(process, tracee);
+	tracee->has_rest = has_rest(registers) && tracee->pc == registers->pc + SVC_BYTES &&
+			   is_call(tracee->tid, registers->pc) && was_asleep(process, tracee);
 	if (tracee->signal != 0 || (int64_t)registers->regs[0] != -EINTR ||
-	    !is_call(tracee->tid, registers->pc - SVC_BYTES) ||
-	    !read_first_argument(tracee->tid, number, &tracee->first_argument) ||
-	    !process_read_status(process, &status))
+	    tracee->pc != registers->pc || !is_call(tracee->tid, registers->pc - SVC_BYTES) ||
+	    !was_asleep(process, tracee) || !process_read_status(process, &status))
 		return -1;
 	tracee->caught = status.caught;
 	memcpy(arguments, registers->regs, 6 * sizeof(arguments[0]));
 	arguments[0] = tracee->first_argument;
-	return number;
+	return tracee->number;
 }
 
 void tracee_set_restart(const struct tracee *tracee, struct user_regs_struct *registers)

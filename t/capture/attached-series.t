@@ -12,8 +12,7 @@ use Test::More;
 use Time::HiRes qw(sleep);
 
 my $build = abs_path($ENV{BUILD} || 'build');
-chomp(my $machine = `uname -m`);
-plan skip_all => 'heapsnap attach knows x86-64 only' if $machine ne 'x86_64';
+if (my $why = Heapsh::attach_refusal()) { plan skip_all => $why }
 
 my $program = Heapsh->start('rounds', bare => 1);
 my $pid = $program->pid;
