@@ -284,7 +284,6 @@ void tracee_await(const struct process *process, struct tracee *tracee, int time
 	int status = tracee_wait(tracee->tid, timeout_ms);
 
 	tracee->signal = 0;
-	tracee->has_entered = false;
 	if (status == 0) {
 		tracee->state = TRACEE_STUCK;
 		return;
@@ -305,7 +304,7 @@ void tracee_detach(struct tracee *tracee)
 	long result;
 
 	if (tracee_is_mended(tracee))
-		tracee_enter_call(tracee);
+		tracee_settle_restart(tracee);
 	result = ptrace(PTRACE_DETACH, tracee->tid, NULL, (void *)(intptr_t)tracee->signal);
 	// One that has been killed has to be waited for.
 	tracee->state = result == 0 ? TRACEE_GONE : TRACEE_STUCK;
@@ -508,7 +507,8 @@ void tracee_end_calls(struct tracee *tracee, struct tracee_before *before)
 		tracee_set_resume(tracee, &registers);
 	tracee_set_registers(tracee->tid, &registers);
 	tracee_restore_vectors(tracee->tid, before->vectors, before->vectors_size);
-	tracee_enter_call(tracee);
+	if (!tracee_is_mended(tracee))
+		tracee_enter_call(tracee);
 	ptrace(PTRACE_SETSIGMASK, tracee->tid, (void *)sizeof(before->mask), &before->mask);
 	free(before->vectors);
 	*before = (struct tracee_before){ 0 };

@@ -44,9 +44,7 @@ struct tracee {
 	bool is_seen;                 /**< tracee_look() has been called */
 	uint64_t switches;            /**< how often it had run by then */
 	int signal;                   /**< that it was just about to get; 0: none */
-	bool has_entered;             /**< it has been taken into the call that it begins again */
 	bool has_rest; /**< it slept until the stop in a call whose time does not show in registers */
-	uint64_t caught; /**< the signals with handlers, if that matters to the call */
 	struct user_regs_struct registers;
 };
 
@@ -107,7 +105,7 @@ struct tracee_rescue {
 void tracee_prepare_rescue(struct process *process, const struct tracee *tracee,
 			   struct tracee_rescue *rescue);
 
-/** What a thread has lost when it has been made to do system calls. */
+/** State of a thread that is lost when it is made to do system calls. */
 struct tracee_before {
 	uint64_t mask; /**< of its signals */
 	void *vectors; /**< malloc'd; NULL if there are none to be lost */

@@ -6,8 +6,11 @@
 #include <asm/sigcontext.h>
 #include <elf.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
@@ -152,15 +155,13 @@ static bool was_asleep(const struct process *process, const struct tracee *trace
 long tracee_failed_call(const struct process *process, struct tracee *tracee, uint64_t arguments[6])
 {
 	const struct user_regs_struct *registers = &tracee->registers;
-	struct process_status status;
 
 	tracee->has_rest = has_rest(registers) && tracee->pc == registers->pc + SVC_BYTES &&
 			   is_call(tracee->tid, registers->pc) && was_asleep(process, tracee);
 	if (tracee->signal != 0 || (int64_t)registers->regs[0] != -EINTR ||
 	    tracee->pc != registers->pc || !is_call(tracee->tid, registers->pc - SVC_BYTES) ||
-	    !was_asleep(process, tracee) || !process_read_status(process, &status))
+	    !was_asleep(process, tracee))
 		return -1;
-	tracee->caught = status.caught;
 	memcpy(arguments, registers->regs, 6 * sizeof(arguments[0]));
 	arguments[0] = tracee->first_argument;
 	return tracee->number;
@@ -180,39 +181,46 @@ void tracee_set_resume(const struct tracee *tracee, struct user_regs_struct *reg
 		registers->regs[8] = SYS_restart_syscall;
 }
 
-// A signal has come before the call was entered: a handler ends the call.
-// @return false: the signal has none
-static bool fail_for(struct tracee *tracee, int signal)
+// The kernel would run a handler, and restart the call after it. One that comes between this and the
+// end of the stop has that done.
+void tracee_settle_restart(struct tracee *tracee)
 {
-	if (!(tracee->caught >> (signal - 1) & 1))
-		return false;
-	tracee_set_registers(tracee->tid, &tracee->registers);
-	tracee->signal = signal;
-	return true;
+	static const char *const names[] = { "SigPnd", "ShdPnd", "SigBlk", "SigCgt" };
+	uint64_t sets[4] = { 0 };
+	char path[64], line[256];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)tracee->tid);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file)) {
+		for (int i = 0; i < 4; i++) {
+			if (strncmp(line, names[i], 6) == 0)
+				sscanf(line + 6, ": %" SCNx64, &sets[i]);
+		}
+	}
+	if (file)
+		fclose(file);
+	if ((sets[0] | sets[1]) & ~sets[2] & sets[3])
+		tracee_set_registers(tracee->tid, &tracee->registers);
 }
 
-void tracee_enter_call(struct tracee *tracee)
+void tracee_enter_call(const struct tracee *tracee)
 {
 	struct user_regs_struct now;
 	int signal = 0;
 
-	if (tracee->has_entered || !tracee_get_registers(tracee->tid, &now) ||
-	    !is_call(tracee->tid, now.pc) ||
+	if (tracee->call != TRACEE_CALL_RESTARTS ||
+	    tracee->pc != tracee->registers.pc + SVC_BYTES || tracee->sp != tracee->registers.sp ||
+	    !tracee_get_registers(tracee->tid, &now) || !is_call(tracee->tid, now.pc) ||
 	    ptrace(PTRACE_SETOPTIONS, tracee->tid, NULL, PTRACE_O_TRACESYSGOOD) != 0)
 		return;
 	while (ptrace(PTRACE_SYSCALL, tracee->tid, NULL, (void *)(intptr_t)signal) == 0) {
 		int status = tracee_wait(tracee->tid, ENTER_MS);
 
 		if (status <= 0 || WIFEXITED(status) || WIFSIGNALED(status) ||
-		    status >> 16 == PTRACE_EVENT_STOP)
+		    status >> 16 == PTRACE_EVENT_STOP || WSTOPSIG(status) == (SIGTRAP | 0x80))
 			return;
-		if (WSTOPSIG(status) == (SIGTRAP | 0x80)) {
-			tracee->has_entered = true;
-			return;
-		}
 		signal = WSTOPSIG(status);
-		if (fail_for(tracee, signal))
-			return;
 	}
 }
 

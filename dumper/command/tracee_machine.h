@@ -64,11 +64,17 @@ void tracee_set_restart(const struct tracee *tracee, struct user_regs_struct *re
 void tracee_set_resume(const struct tracee *tracee, struct user_regs_struct *registers);
 
 /**
- * Takes a stopped thread into the call that it is about to begin again, as far as its entry. There,
- * a signal ends the call as the program expects; before, its handler would run and the call begin
- * again. Does nothing where the kernel sees to that.
+ * Has that call fail after all if a signal with a handler has come since: just before the thread goes
+ * on, and where the kernel does not see to that.
  */
-void tracee_enter_call(struct tracee *tracee);
+void tracee_settle_restart(struct tracee *tracee);
+
+/**
+ * Takes a stopped thread whose signals are blocked into the call that the kernel was about to
+ * restart, as far as its entry: from there, a signal ends the call as the program expects. Does nothing
+ * where the kernel sees to that.
+ */
+void tracee_enter_call(const struct tracee *tracee);
 
 // --- calls -----------------------------------------------------------------------
 

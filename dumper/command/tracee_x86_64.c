@@ -113,7 +113,12 @@ void tracee_set_resume(const struct tracee *tracee, struct user_regs_struct *reg
 	(void)registers;
 }
 
-void tracee_enter_call(struct tracee *tracee)
+void tracee_settle_restart(struct tracee *tracee)
+{
+	(void)tracee;
+}
+
+void tracee_enter_call(const struct tracee *tracee)
 {
 	(void)tracee;
 }

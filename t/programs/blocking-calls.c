@@ -142,16 +142,14 @@ static long do_timed_recv(void)
 	return recv(waiting_sockets[0], &byte, 1, 0) == -1 && errno == EAGAIN ? 0 : -1;
 }
 
+// The descriptor stays open: they are counted at a time when the call may have ended, or not.
 static long wait_for_event(int descriptor, int timeout)
 {
 	struct epoll_event event = { .events = EPOLLIN };
 	int epoll = epoll_create1(EPOLL_CLOEXEC);
-	long result;
 
 	epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event);
-	result = epoll_wait(epoll, &event, 1, timeout);
-	close(epoll);
-	return result;
+	return epoll_wait(epoll, &event, 1, timeout);
 }
 
 static long do_epoll(void)
