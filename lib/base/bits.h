@@ -17,9 +17,4 @@ static inline void heap_bit_set(uint8_t *bits, uint32_t at)
 	bits[at / 8] |= (uint8_t)(1 << at % 8);
 }
 
-static inline void heap_bit_clear(uint8_t *bits, uint32_t at)
-{
-	bits[at / 8] &= (uint8_t) ~(1 << at % 8);
-}
-
 #endif

@@ -4,14 +4,13 @@
 #include "dumper/writer/base/progress.h"
 
 #include "lib/base/array.h"
-#include "lib/base/bits.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
 	MAX_FIRSTS = 16,     // structs in each other
-	MAX_IDLE = 64 << 10, // claims that an empty queue keeps room for
+	MAX_IDLE = 64 << 10, // claims for which an empty queue keeps room
 };
 
 struct heap_error *claims_init(struct claims *claims, const struct layouts *layouts,
@@ -40,6 +39,7 @@ void claims_deinit(struct claims *claims)
 {
 	for (unsigned i = 0; i < RANKS; i++)
 		free(claims->queues[i].claims);
+	free(claims->taken.claims);
 	free(claims->rank);
 	free(claims->name_rank);
 	free(claims->waiting);
@@ -87,18 +87,36 @@ static bool is_preferred(const struct layouts *layouts, const struct claim *one,
 
 // --- queues ------------------------------------------------------------------
 
-// The claim that waits for an object with the same rank; NULL if it has been applied already.
+// The threads of frontier.h read ranks and these bits while one of them adds claims.
+static bool waits(const struct claims *claims, heap_object_id object)
+{
+	return __atomic_load_n(&claims->waits[object / 8], __ATOMIC_RELAXED) >> object % 8 & 1;
+}
+
+static void set_waits(struct claims *claims, heap_object_id object, bool value)
+{
+	uint8_t *byte = &claims->waits[object / 8], bit = (uint8_t)(1 << object % 8);
+
+	__atomic_store_n(byte, (uint8_t)(value ? *byte | bit : *byte & ~bit), __ATOMIC_RELAXED);
+}
+
+bool claims_are_futile(const struct claims *claims, enum rank rank, heap_object_id object)
+{
+	enum rank own = claims_rank(claims, object);
+
+	return own < rank || (own == rank && !waits(claims, object));
+}
+
+// The claim that waits for an object with the same rank; NULL if it has been taken already.
 static struct claim *find_waiting(const struct claims *claims, const struct claim_queue *queue,
 				  heap_object_id object)
 {
-	if (!heap_bit_get(claims->waits, object))
+	if (!waits(claims, object))
 		return NULL;
 
 	uint32_t at = claims->waiting[object];
 
-	return at >= queue->head && at < queue->tail && queue->claims[at].object == object
-		       ? &queue->claims[at]
-		       : NULL;
+	return at < queue->count && queue->claims[at].object == object ? &queue->claims[at] : NULL;
 }
 
 struct heap_error *claims_add(struct claims *claims, enum rank rank, const struct claim *claim)
@@ -114,11 +132,12 @@ struct heap_error *claims_add(struct claims *claims, enum rank rank, const struc
 			*waiting = *claim;
 		return NULL;
 	}
-	HEAP_TRY(heap_reserve(queue->claims, queue->capacity, queue->tail + 1));
-	claims->waiting[claim->object] = (uint32_t)queue->tail;
-	heap_bit_set(claims->waits, claim->object);
-	queue->claims[queue->tail++] = *claim;
-	claims->rank[claim->object] = (uint8_t)rank;
+	HEAP_TRY(heap_reserve(queue->claims, queue->capacity, queue->count + 1));
+	claims->waiting[claim->object] = (uint32_t)queue->count;
+	queue->claims[queue->count++] = *claim;
+	// Before the rank: claims_are_futile() reads them in the other order.
+	set_waits(claims, claim->object, true);
+	__atomic_store_n(&claims->rank[claim->object], (uint8_t)rank, __ATOMIC_RELEASE);
 	return NULL;
 }
 
@@ -126,62 +145,40 @@ enum rank claims_best(const struct claims *claims)
 {
 	enum rank rank = 0;
 
-	while (rank < RANKS && claims->queues[rank].head == claims->queues[rank].tail)
+	while (rank < RANKS && claims->queues[rank].count == 0)
 		rank++;
 	return rank;
 }
 
-void claims_take(struct claims *claims, enum rank rank, size_t *first, size_t *end)
+const struct claim_queue *claims_take(struct claims *claims, enum rank rank)
 {
-	struct claim_queue *queue = &claims->queues[rank];
+	struct claim_queue *taken = &claims->taken, empty = *taken;
 
-	*first = queue->head;
-	*end = queue->head = queue->tail;
-	for (size_t i = *first; i < *end; i++) {
-		struct claim *claim = &queue->claims[i];
+	*taken = claims->queues[rank];
+	claims->queues[rank] = empty;
+	for (size_t i = 0; i < taken->count; i++) {
+		struct claim *claim = &taken->claims[i];
 
 		if (claims->rank[claim->object] == rank && claims->waiting[claim->object] == i) {
 			claims->is_sure[claim->object] = claim->is_sure;
 			claims->name_rank[claim->object] = (uint8_t)rank;
-			heap_bit_clear(claims->waits, claim->object);
+			set_waits(claims, claim->object, false);
 			claims->applied++;
 		} else {
 			claim->object = HEAP_NO_OBJECT;
 		}
 	}
-	progress_steps((uint32_t)(*end - *first));
+	progress_steps((uint32_t)taken->count);
+	return taken;
 }
 
-// Moves the claims that wait to the front of their queue.
-static void compact(struct claims *claims, enum rank rank)
+void claims_taken(struct claims *claims)
 {
-	struct claim_queue *queue = &claims->queues[rank];
-	uint32_t head = (uint32_t)queue->head, waiting = (uint32_t)(queue->tail - queue->head);
-
-	for (uint32_t i = 0; i < waiting; i++) {
-		heap_object_id object = queue->claims[head + i].object;
-
-		queue->claims[i] = queue->claims[head + i];
-		// Others were superseded: their objects' claims wait in another queue, or further back.
-		if (claims->rank[object] == rank && claims->waiting[object] == head + i)
-			claims->waiting[object] = i;
-	}
-	queue->head = 0;
-	queue->tail = waiting;
-}
-
-void claims_taken(struct claims *claims, enum rank rank)
-{
-	struct claim_queue *queue = &claims->queues[rank];
-
-	if (queue->head == queue->tail && queue->capacity > MAX_IDLE) {
-		free(queue->claims);
-		*queue = (struct claim_queue){ 0 };
+	claims->taken.count = 0;
+	if (claims->taken.capacity <= MAX_IDLE)
 		return;
-	}
-	// Fewer are moved than have been applied since the last time.
-	if (queue->head >= queue->tail - queue->head)
-		compact(claims, rank);
+	free(claims->taken.claims);
+	claims->taken = (struct claim_queue){ 0 };
 }
 
 void claims_withdraw(struct claims *claims, heap_object_id object)

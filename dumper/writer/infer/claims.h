@@ -47,17 +47,18 @@ struct claim {
 };
 
 struct claim_queue {
-	struct claim *claims; /**< [head, tail) wait; those before are being applied, or were */
-	size_t head, tail, capacity;
+	struct claim *claims; /**< [count] */
+	size_t count, capacity;
 };
 
 struct claims {
 	const struct layouts *layouts;
 	struct claim_queue queues[RANKS];
+	struct claim_queue taken; /**< those that are being applied */
 	uint8_t *rank;      /**< [objects] of its name, or of the best claim that waits for it */
 	uint8_t *name_rank; /**< [objects] of its name */
 	uint32_t *waiting;  /**< [objects] where in the queue of its rank its last claim is */
-	uint8_t *waits;     /**< [objects / 8 + 1] bits.h: that claim has not been taken yet */
+	uint8_t *waits;     /**< [objects / 8 + 1] a bit each: that claim has not been taken yet */
 	bool *is_sure;      /**< [objects] as its claim */
 	bool *is_renamed;   /**< [objects] its name was withdrawn once: that happens only once */
 	uint64_t applied;   /**< claims that have named objects */
@@ -78,13 +79,25 @@ struct heap_error *claims_add(struct claims *claims, enum rank rank, const struc
 enum rank claims_best(const struct claims *claims);
 
 /**
- * Takes the claims of a rank that wait, to be applied: [*first, *end) of its queue. Claims
- * superseded by a better one have HEAP_NO_OBJECT. Until claims_taken() no other may be taken.
+ * Takes all claims of a rank that wait, to be applied. Claims superseded by a better one have
+ * HEAP_NO_OBJECT. Until claims_taken() no others may be taken.
  */
-void claims_take(struct claims *claims, enum rank rank, size_t *first, size_t *end);
+const struct claim_queue *claims_take(struct claims *claims, enum rank rank);
 
-/** Ends what claims_take() began. */
-void claims_taken(struct claims *claims, enum rank rank);
+/** Ends what claims_take() began, and frees its result. */
+void claims_taken(struct claims *claims);
+
+/** The rank of an object's name, or of the best claim that waits for it. Thread-safe. */
+static inline enum rank claims_rank(const struct claims *claims, heap_object_id object)
+{
+	return __atomic_load_n(&claims->rank[object], __ATOMIC_ACQUIRE);
+}
+
+/**
+ * True if claims_add() would ignore a claim on an object, whatever it says. Thread-safe: claims may be
+ * added meanwhile. True stays true until a name is withdrawn.
+ */
+bool claims_are_futile(const struct claims *claims, enum rank rank, heap_object_id object);
 
 /** Withdraws an object's name, at most once per object: see is_renamed. */
 void claims_withdraw(struct claims *claims, heap_object_id object);

@@ -11,6 +11,7 @@
 #include "dumper/writer/base/progress.h"
 #include "lib/base/bits.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/prefetch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -123,8 +124,8 @@ static struct heap_error *weigh_slot(struct inference *inference, struct weights
 
 static void fetch(const struct inference *inference, heap_object_id object)
 {
-	__builtin_prefetch(&inference->claims.rank[object]);
-	__builtin_prefetch(&inference->capture->snapshot.type[object]);
+	heap_prefetch(&inference->claims.rank[object]);
+	heap_prefetch(&inference->capture->snapshot.type[object]);
 }
 
 HEAP_MUST_CHECK

@@ -50,6 +50,15 @@ static bool has_room(const struct inference *inference, heap_type_id pointee,
 		layouts_size(&inference->layouts, pointee) <= size - pointer->interior);
 }
 
+static enum rank rank_of(enum layout_fit fit, const struct pointer *pointer)
+{
+	if (pointer->local)
+		return RANK_LOCAL;
+	if (pointer->is_sure)
+		return fit == LAYOUT_EXACT ? RANK_EXACT : RANK_FLEXIBLE;
+	return fit == LAYOUT_EXACT ? RANK_PASSED_EXACT : RANK_PASSED_FLEXIBLE;
+}
+
 // Applies one slot: as a claim if it points to the start and the sizes agree, or as a hint.
 HEAP_MUST_CHECK
 static struct heap_error *apply(struct inference *inference, heap_type_id pointee,
@@ -57,7 +66,6 @@ static struct heap_error *apply(struct inference *inference, heap_type_id pointe
 {
 	uint64_t size = inference_size(inference, pointer->target);
 	struct layout_claim claim = { LAYOUT_NONE, HEAP_NO_TYPE, 0 };
-	enum rank rank;
 
 	if (layouts_is_start(pointer->interior))
 		claim = layouts_fit(&inference->layouts, pointee, size);
@@ -69,41 +77,87 @@ static struct heap_error *apply(struct inference *inference, heap_type_id pointe
 		return pointee == HEAP_NO_TYPE || !has_room(inference, pointee, pointer, size)
 			       ? NULL
 			       : hints_add(inference, pointee, pointer, false);
-	if (pointer->local)
-		rank = RANK_LOCAL;
-	else if (pointer->is_sure)
-		rank = claim.fit == LAYOUT_EXACT ? RANK_EXACT : RANK_FLEXIBLE;
-	else
-		rank = claim.fit == LAYOUT_EXACT ? RANK_PASSED_EXACT : RANK_PASSED_FLEXIBLE;
-	return claims_add(&inference->claims, rank,
+	return claims_add(&inference->claims, rank_of(claim.fit, pointer),
 			  &(struct claim){ pointer->target, claim.type, claim.elements,
 					   HEAP_EVIDENCE_POINTER, pointer->is_sure });
 }
 
-struct heap_error *inference_follow(struct inference *inference,
-				    const struct heap_repetition *repetition, uint64_t offset,
-				    const struct pointer *pointer, uint8_t *flags)
+// Applies the slots at an offset of the pointer's holder.
+HEAP_MUST_CHECK
+static struct heap_error *apply_all(struct inference *inference, const struct heap_slot *slots,
+				    uint32_t count, uint64_t offset, const struct pointer *pointer)
 {
-	uint32_t first, end, prefix = inference_prefix(inference, pointer->target);
-	const struct heap_slots *slots = heap_repetition_slots_at(repetition, offset, &first, &end);
+	uint32_t prefix = inference_prefix(inference, pointer->target);
 	struct pointer behind = *pointer;
 
-	if (!slots)
-		return NULL;
-	*flags |= HEAP_EDGE_TYPED;
 	if (inference->claims.rank[pointer->target] < RANK_EXACT || pointer->interior < prefix)
 		return NULL;
 	behind.interior -= prefix;
-	if (end - first > 1 || slots->list[first].pointee == HEAP_NO_TYPE) {
+	if (count > 1 || slots->pointee == HEAP_NO_TYPE) {
 		heap_type_id pointee;
 
 		HEAP_TRY(union_tags_ask(inference, pointer, offset, &behind.is_sure, &pointee));
 		if (pointee != HEAP_NO_TYPE)
 			return apply(inference, pointee, &behind);
 	}
-	if (end - first == 1)
-		return apply(inference, slots->list[first].pointee, &behind);
-	return hint_at_all(inference, slots->list + first, end - first, &behind);
+	if (count == 1)
+		return apply(inference, slots->pointee, &behind);
+	return hint_at_all(inference, slots, count, &behind);
+}
+
+struct heap_error *inference_follow(struct inference *inference,
+				    const struct heap_repetition *repetition, uint64_t offset,
+				    const struct pointer *pointer, uint8_t *flags)
+{
+	uint32_t first, end;
+	const struct heap_slots *slots = heap_repetition_slots_at(repetition, offset, &first, &end);
+
+	if (!slots)
+		return NULL;
+	*flags |= HEAP_EDGE_TYPED;
+	return apply_all(inference, slots->list + first, end - first, offset, pointer);
+}
+
+static struct pointer pointer_of(const struct inference *inference, const struct typed_edge *edge)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+
+	return (struct pointer){
+		.target = snapshot->edge_target[edge->edge],
+		.interior = snapshot->edge_interior[edge->edge],
+		.is_sure = inference->claims.is_sure[edge->object],
+	};
+}
+
+struct heap_error *inference_apply(struct inference *inference, const struct typed_edge *edge)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	uint64_t offset = snapshot->edge_slot[edge->edge] * UINT64_C(8) -
+			  inference_prefix(inference, edge->object);
+	struct pointer pointer = pointer_of(inference, edge);
+
+	pointer.holder_type = snapshot->type[edge->object];
+	pointer.holder = inference_address(inference, edge->object);
+	return apply_all(inference, edge->slots, edge->count, offset, &pointer);
+}
+
+bool inference_is_futile(const struct inference *inference, const struct typed_edge *edge)
+{
+	const struct pointer pointer = pointer_of(inference, edge);
+	enum rank rank = claims_rank(&inference->claims, pointer.target);
+	uint32_t prefix = inference_prefix(inference, pointer.target);
+	struct layout_claim claim;
+
+	if (rank < RANK_EXACT || pointer.interior < prefix)
+		return true;
+	if (edge->count != 1 || rank > RANK_PASSED_FLEXIBLE ||
+	    !layouts_is_start(pointer.interior - prefix) ||
+	    pools_have(&inference->pools, pointer.target))
+		return false;
+	claim = layouts_fit(&inference->layouts, edge->slots->pointee,
+			    inference_size(inference, pointer.target));
+	return claim.fit != LAYOUT_NONE &&
+	       claims_are_futile(&inference->claims, rank_of(claim.fit, &pointer), pointer.target);
 }
 
 heap_type_id inference_root_type(const struct inference *inference, const struct heap_root *root)

@@ -575,6 +575,11 @@ struct held_range held_parts_range(const struct held_parts *held, heap_object_id
 				       : held->ranges.items[found];
 }
 
+bool held_parts_has_ranges(const struct held_parts *held)
+{
+	return held->ranges.count > 0;
+}
+
 struct held_value held_parts_value(struct held_parts *held, heap_type_id type, uint64_t address,
 				   heap_object_id object)
 {

@@ -61,6 +61,9 @@ static inline bool held_range_has(const struct held_range *range, uint64_t offse
 	return offset >= range->begin && offset < range->end;
 }
 
+/** True if anything was noted of any block. */
+bool held_parts_has_ranges(const struct held_parts *held);
+
 /** A value whose typed pointers are visited: a string's are all in use. */
 struct held_value {
 	heap_type_id type;

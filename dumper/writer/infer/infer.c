@@ -15,12 +15,13 @@
 #include "dumper/writer/infer/shapes.h"
 
 #include "lib/base/cleanup.h"
+#include "lib/base/prefetch.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-	PREFETCH_DISTANCE = 12, // edges, and claims
+	PREFETCH_DISTANCE = 12, // claims
 	SMALL_ROUNDS = 64,      // that name less than one object in MANY, and cost a whole pass
 	PATIENT_ROUNDS = 8,     // of these; then pools are divided without waiting for single hints
 	MANY = 1000,
@@ -30,52 +31,6 @@ enum {
 };
 
 // --- applying claims ----------------------------------------------------------
-
-HEAP_MUST_CHECK
-static struct heap_error *follow_object(struct inference *inference, heap_object_id object)
-{
-	struct heap_snapshot *snapshot = &inference->capture->snapshot;
-	const uint32_t *kinds = inference->capture->objects.kind;
-	const struct heap_repetition *repetition;
-	uint64_t prefix = inference_prefix(inference, object);
-	struct held_value value = inference_value(inference, object);
-
-	HEAP_TRY(heap_repetitions_find(&inference->repetitions,
-				       inference->capture->snapshot.type[object], &repetition));
-	for (uint32_t i = snapshot->edge_first[object]; i < snapshot->edge_first[object + 1]; i++) {
-		if (i + PREFETCH_DISTANCE < snapshot->edge_count) {
-			__builtin_prefetch(&kinds[snapshot->edge_target[i + PREFETCH_DISTANCE]]);
-			__builtin_prefetch(
-				&inference->claims
-					 .rank[snapshot->edge_target[i + PREFETCH_DISTANCE]]);
-			__builtin_prefetch(
-				&inference->hints
-					 .head[snapshot->edge_target[i + PREFETCH_DISTANCE]]);
-			__builtin_prefetch(
-				&inference->kinds.of[snapshot->edge_target[i + PREFETCH_DISTANCE]]);
-		}
-		snapshot->edge_flags[i] &= (uint8_t)~HEAP_EDGE_TYPED;
-		progress_step();
-		if (!heap_repetition_has_slots(repetition) ||
-		    snapshot->edge_slot[i] * UINT64_C(8) < prefix)
-			continue;
-
-		uint64_t offset = snapshot->edge_slot[i] * UINT64_C(8) - prefix;
-
-		if (value.has_owners)
-			HEAP_TRY(held_parts_note(inference->held, value.type, value.address, offset,
-						 snapshot->edge_target[i]));
-		if (held_parts_has(inference->held, &value, offset))
-			HEAP_TRY(inference_follow(
-				inference, repetition, offset,
-				&(struct pointer){ snapshot->edge_target[i],
-						   snapshot->edge_interior[i], false,
-						   inference->claims.is_sure[object], value.type,
-						   value.address },
-				&snapshot->edge_flags[i]));
-	}
-	return NULL;
-}
 
 static void name(struct inference *inference, const struct claim *claim)
 {
@@ -94,11 +49,11 @@ static void fetch(const struct inference *inference, heap_object_id object)
 {
 	const struct capture *capture = inference->capture;
 
-	__builtin_prefetch(&capture->snapshot.type[object], 1);
-	__builtin_prefetch(&capture->snapshot.elements[object], 1);
-	__builtin_prefetch(&capture->snapshot.evidence[object], 1);
-	__builtin_prefetch(&capture->snapshot.edge_first[object]);
-	__builtin_prefetch(&inference->kinds.of[object]);
+	heap_prefetch_to_write(&capture->snapshot.type[object]);
+	heap_prefetch_to_write(&capture->snapshot.elements[object]);
+	heap_prefetch_to_write(&capture->snapshot.evidence[object]);
+	heap_prefetch(&capture->snapshot.edge_first[object]);
+	heap_prefetch(&inference->kinds.of[object]);
 }
 
 /*
@@ -108,25 +63,21 @@ static void fetch(const struct inference *inference, heap_object_id object)
 HEAP_MUST_CHECK
 static struct heap_error *apply_claims(struct inference *inference, enum rank rank)
 {
-	struct claims *claims = &inference->claims;
-	size_t first, end;
+	const struct claim_queue *taken = claims_take(&inference->claims, rank);
 
-	claims_take(claims, rank, &first, &end);
-	for (size_t i = first; i < end; i++) {
-		const struct claim *claim = &claims->queues[rank].claims[i];
+	frontier_begin(inference);
+	for (size_t i = 0; i < taken->count; i++) {
+		const struct claim *claim = &taken->claims[i];
 
-		if (i + PREFETCH_DISTANCE < end)
+		if (i + PREFETCH_DISTANCE < taken->count)
 			fetch(inference, claim[PREFETCH_DISTANCE].object);
-		if (claim->object != HEAP_NO_OBJECT)
-			name(inference, claim);
+		if (claim->object == HEAP_NO_OBJECT)
+			continue;
+		name(inference, claim);
+		HEAP_TRY(frontier_add(inference, i, claim->object));
 	}
-	for (size_t i = first; i < end && !progress_is_late(); i++) {
-		heap_object_id object = claims->queues[rank].claims[i].object;
-
-		if (object != HEAP_NO_OBJECT)
-			HEAP_TRY(follow_object(inference, object));
-	}
-	claims_taken(claims, rank);
+	HEAP_TRY(frontier_follow(inference, taken));
+	claims_taken(&inference->claims);
 	return NULL;
 }
 
@@ -395,6 +346,7 @@ static struct heap_error *run(struct inference *inference, const heap_type_id *c
 static void release(struct inference *inference)
 {
 	claims_deinit(&inference->claims);
+	frontier_deinit(&inference->frontier);
 	hints_deinit(&inference->hints);
 	kinds_deinit(&inference->kinds);
 	common_prefixes_deinit(&inference->common_prefixes);

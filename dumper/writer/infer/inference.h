@@ -11,6 +11,7 @@
 #include "dumper/writer/infer/claims.h"
 #include "dumper/writer/infer/content.h"
 #include "dumper/writer/infer/discriminators.h"
+#include "dumper/writer/infer/frontier.h"
 #include "dumper/writer/infer/held_parts.h"
 #include "dumper/writer/infer/hints.h"
 #include "dumper/writer/infer/kinds.h"
@@ -44,6 +45,7 @@ struct inference {
 	uint8_t *news; /**< [objects] enum news: evidence since naming last visited it */
 	struct block_prefixes block_prefixes;
 	struct claims claims;
+	struct frontier frontier;
 	struct hints hints;
 	struct kinds kinds;
 	struct common_prefixes common_prefixes;
@@ -117,6 +119,13 @@ HEAP_MUST_CHECK
 struct heap_error *inference_follow(struct inference *inference,
 				    const struct heap_repetition *repetition, uint64_t offset,
 				    const struct pointer *pointer, uint8_t *flags);
+
+/** Applies an edge of an object whose type is known. */
+HEAP_MUST_CHECK
+struct heap_error *inference_apply(struct inference *inference, const struct typed_edge *edge);
+
+/** True if inference_apply() would change nothing, now or later in this round. Thread-safe. */
+bool inference_is_futile(const struct inference *inference, const struct typed_edge *edge);
 
 /** True if a place in an object is only known to be bytes. */
 bool inference_is_raw(const struct inference *inference, heap_object_id object, uint64_t interior);

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/infer/inference.h"
+
+#include "dumper/writer/base/pieces.h"
+#include "dumper/writer/base/progress.h"
+#include "lib/base/prefetch.h"
+
+#include <stdlib.h>
+
+enum {
+	PIECE = 4096,           // edges and objects
+	PREFETCH_DISTANCE = 20, // edges
+	JOIN_DISTANCE = 10,     // typed edges; twice that for the first of two lookups
+};
+
+void frontier_begin(struct inference *inference)
+{
+	struct frontier *frontier = &inference->frontier;
+
+	frontier->pieces.count = 0;
+	frontier->room = 0;
+	frontier->has_concerns = held_parts_has_ranges(inference->held);
+}
+
+// Appends edges to the last piece, or to as many more as they fill.
+HEAP_MUST_CHECK
+static struct heap_error *add_edges(struct frontier *frontier, size_t number, uint32_t first,
+				    uint32_t end)
+{
+	uint32_t taken;
+
+	do {
+		if (frontier->room == 0) {
+			HEAP_TRY(heap_array_append(&frontier->pieces,
+						   (struct frontier_piece){ number, first }));
+			frontier->room = PIECE;
+		}
+		taken = end - first < frontier->room ? end - first : frontier->room;
+		first += taken;
+		frontier->room -= taken > 0 ? taken : 1;
+	} while (first < end);
+	return NULL;
+}
+
+struct heap_error *frontier_add(struct inference *inference, size_t number, heap_object_id object)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	const struct heap_repetition *repetition;
+
+	// From here on the threads find both computed.
+	HEAP_TRY(heap_repetitions_find(&inference->repetitions, snapshot->type[object],
+				       &repetition));
+	inference->frontier.has_concerns |=
+		held_parts_concern(inference->held, snapshot->type[object]);
+	return add_edges(&inference->frontier, number, snapshot->edge_first[object],
+			 snapshot->edge_first[object + 1]);
+}
+
+// --- in several threads ----------------------------------------------------------
+
+struct following {
+	struct inference *inference;
+	const struct claim *claims; // those of the queue
+};
+
+// The typed edges of a piece.
+struct part {
+	struct typed_edge *edges; // [count]
+	uint32_t count;
+};
+
+static void fetch(const struct inference *inference, uint32_t edge)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+
+	if (edge >= snapshot->edge_count)
+		return;
+	heap_prefetch(&inference->capture->objects.kind[snapshot->edge_target[edge]]);
+	heap_prefetch(&inference->claims.rank[snapshot->edge_target[edge]]);
+}
+
+// Finds the typed ones of an object's edges.
+HEAP_MUST_CHECK
+static struct heap_error *find_edges(struct inference *inference, heap_object_id object,
+				     uint32_t first, uint32_t end, struct part *part)
+{
+	struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	bool has_concerns = inference->frontier.has_concerns;
+	uint64_t prefix = inference_prefix(inference, object);
+	const struct heap_repetition *repetition;
+
+	HEAP_TRY(heap_repetitions_find(&inference->repetitions, snapshot->type[object],
+				       &repetition));
+
+	bool has_slots = heap_repetition_has_slots(repetition);
+
+	progress_steps(end - first);
+	for (uint32_t i = first; i < end; i++) {
+		uint64_t offset = snapshot->edge_slot[i] * UINT64_C(8);
+		struct typed_edge *edge = &part->edges[part->count];
+		uint32_t slot, behind;
+
+		fetch(inference, i + PREFETCH_DISTANCE);
+		snapshot->edge_flags[i] &= (uint8_t)~HEAP_EDGE_TYPED;
+		if (!has_slots || offset < prefix)
+			continue;
+
+		const struct heap_slots *slots =
+			heap_repetition_slots_at(repetition, offset - prefix, &slot, &behind);
+
+		if (!slots && !has_concerns)
+			continue;
+		*edge = (struct typed_edge){
+			.slots = slots ? &slots->list[slot] : NULL,
+			.count = slots ? behind - slot : 0,
+			.edge = i,
+			.object = object,
+		};
+		edge->is_futile = slots && inference_is_futile(inference, edge);
+		if (!has_concerns)
+			snapshot->edge_flags[i] |= HEAP_EDGE_TYPED;
+		part->count += has_concerns || !edge->is_futile;
+	}
+	return NULL;
+}
+
+// Several threads read pieces, and none changes data that another one reads.
+HEAP_MUST_CHECK
+static struct heap_error *find_piece(void *context, size_t number, void *result)
+{
+	const struct following *following = context;
+	struct inference *inference = following->inference;
+	const uint32_t *edge_first = inference->capture->snapshot.edge_first;
+	const struct frontier_piece *piece = &inference->frontier.pieces.items[number];
+	struct part *part = result;
+
+	part->count = 0;
+	if (!part->edges)
+		part->edges = malloc(PIECE * sizeof(*part->edges));
+	if (!part->edges)
+		return heap_error_out_of_memory();
+	for (size_t i = piece[0].claim; i <= piece[1].claim && !progress_is_late(); i++) {
+		uint32_t end = i == piece[1].claim ? piece[1].edge : UINT32_MAX;
+		heap_object_id object = end > 0 ? following->claims[i].object : HEAP_NO_OBJECT;
+
+		if (object == HEAP_NO_OBJECT)
+			continue;
+		if (end > edge_first[object + 1])
+			end = edge_first[object + 1];
+		HEAP_TRY(find_edges(inference, object,
+				    i == piece[0].claim ? piece[0].edge : edge_first[object], end,
+				    part));
+	}
+	return NULL;
+}
+
+// --- in order --------------------------------------------------------------------
+
+// Prefetches what applying an edge reads and writes: at first of its target, then of the target's hints.
+static void fetch_target(const struct inference *inference, const struct part *part, uint32_t at)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	heap_object_id target;
+
+	if (at + 2 * JOIN_DISTANCE < part->count) {
+		target = snapshot->edge_target[part->edges[at + 2 * JOIN_DISTANCE].edge];
+		heap_prefetch(&inference->capture->objects.kind[target]);
+		heap_prefetch_to_write(&inference->claims.rank[target]);
+		heap_prefetch_to_write(&inference->claims.waiting[target]);
+		heap_prefetch_to_write(&inference->hints.head[target]);
+		heap_prefetch(&inference->kinds.of[target]);
+	}
+	if (at + JOIN_DISTANCE < part->count) {
+		target = snapshot->edge_target[part->edges[at + JOIN_DISTANCE].edge];
+		if (inference->hints.head[target] != NO_HINT)
+			heap_prefetch_to_write(
+				&inference->hints.list[inference->hints.head[target]]);
+	}
+}
+
+// Applies an edge, if its slot holds something.
+HEAP_MUST_CHECK
+static struct heap_error *join_held(struct inference *inference, const struct typed_edge *edge,
+				    const struct held_value *value)
+{
+	struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	uint64_t offset = snapshot->edge_slot[edge->edge] * UINT64_C(8) -
+			  inference_prefix(inference, edge->object);
+
+	if (value->has_owners)
+		HEAP_TRY(held_parts_note(inference->held, value->type, value->address, offset,
+					 snapshot->edge_target[edge->edge]));
+	if (edge->count == 0 || !held_parts_has(inference->held, value, offset))
+		return NULL;
+	snapshot->edge_flags[edge->edge] |= HEAP_EDGE_TYPED;
+	return edge->is_futile ? NULL : inference_apply(inference, edge);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *join_piece(void *context, void *result)
+{
+	const struct following *following = context;
+	struct inference *inference = following->inference;
+	const struct part *part = result;
+	struct held_value value = { 0 };
+
+	for (uint32_t i = 0; i < part->count; i++) {
+		const struct typed_edge *edge = &part->edges[i];
+
+		fetch_target(inference, part, i);
+		if (!inference->frontier.has_concerns) {
+			HEAP_TRY(inference_apply(inference, edge));
+			continue;
+		}
+		if (i == 0 || edge->object != edge[-1].object)
+			value = inference_value(inference, edge->object);
+		HEAP_TRY(join_held(inference, edge, &value));
+	}
+	return NULL;
+}
+
+static void release_piece(void *result)
+{
+	struct part *part = result;
+
+	free(part->edges);
+}
+
+// Without threads and their buffers: most frontiers are this small.
+HEAP_MUST_CHECK
+static struct heap_error *follow_one(struct following *following)
+{
+	struct part part = { .edges = following->inference->frontier.own };
+	struct heap_error *error = find_piece(following, 0, &part);
+
+	following->inference->frontier.own = part.edges;
+	return error ? error : join_piece(following, &part);
+}
+
+struct heap_error *frontier_follow(struct inference *inference, const struct claim_queue *claims)
+{
+	struct frontier *frontier = &inference->frontier;
+	struct following following = { inference, claims->claims };
+	size_t count = frontier->pieces.count;
+
+	HEAP_TRY(heap_array_append(&frontier->pieces, (struct frontier_piece){ claims->count, 0 }));
+	if (count <= 1)
+		return count == 0 ? NULL : follow_one(&following);
+	return pieces_run(&(struct piece_work){
+		.count = count,
+		.part_size = sizeof(struct part),
+		.work = find_piece,
+		.join = join_piece,
+		.release = release_piece,
+		.context = &following,
+	});
+}
+
+void frontier_deinit(struct frontier *frontier)
+{
+	heap_array_deinit(&frontier->pieces);
+	free(frontier->own);
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef FRONTIER_H
+#define FRONTIER_H
+
+/**
+ * The frontier: the objects that one round of claims has named, whose edges are followed next.
+ *
+ *	objects   o o o o o o │ o o o o │ o o o o o …    pieces with about as many edges each
+ *	threads   find the typed edges of a piece, and drop the futile ones
+ *	join      typed edges, in order ─▶ claims and hints
+ *
+ * The threads only read what claims and hints write, and one thread at a time applies the edges, in the
+ * order of the claims. So the result does not depend on the number of threads.
+ *
+ * An edge is futile if its target has a name that is better than what the edge could claim. Names only get
+ * better during a round. So it does not matter how much of the round the thread sees.
+ */
+
+#include "dumper/writer/infer/claims.h"
+#include "lib/base/array.h"
+#include "lib/types/slots.h"
+
+struct inference;
+
+/** Where a piece begins, and the one before it ends. */
+struct frontier_piece {
+	size_t claim;  /**< its number among those that were taken */
+	uint32_t edge; /**< of the claim's object */
+};
+
+/** An edge out of a typed slot. */
+struct typed_edge {
+	const struct heap_slot *slots; /**< [count] the slots at its place */
+	uint32_t count;
+	uint32_t edge;
+	heap_object_id object; /**< its source */
+	bool is_futile;
+};
+
+struct frontier {
+	struct HEAP_ARRAY(struct frontier_piece) pieces;
+	uint32_t room;          /**< edges that the last piece still takes */
+	bool has_concerns;      /**< held_parts.h: not all words of its objects hold something */
+	struct typed_edge *own; /**< [PIECE] for a frontier of one piece */
+};
+
+/** Begins an empty frontier. */
+void frontier_begin(struct inference *inference);
+
+/** Adds the object that a claim has named. @param number  of the claim, larger than those before */
+HEAP_MUST_CHECK
+struct heap_error *frontier_add(struct inference *inference, size_t number, heap_object_id object);
+
+/** Follows the edges of all objects that were added. @param claims  those that named them */
+HEAP_MUST_CHECK
+struct heap_error *frontier_follow(struct inference *inference, const struct claim_queue *claims);
+
+void frontier_deinit(struct frontier *frontier);
+
+#endif

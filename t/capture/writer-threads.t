@@ -1,0 +1,45 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-3.0-or-later
+# One heap, captured with one thread and with several: the same objects have the same types, by the same
+# evidence, and the same pointers are typed.
+use strict;
+use warnings;
+use lib 't/lib';
+use Cwd qw(abs_path);
+use File::Temp qw(tempdir);
+use Heapsh;
+use Test::More;
+
+my $build = abs_path($ENV{BUILD} || 'build');
+if (my $why = Heapsh::attach_refusal()) { plan skip_all => $why }
+
+my $directory = tempdir(CLEANUP => 1);
+
+# The tables of a snapshot. Those of roots have registers, which are not the same a moment later.
+sub answers {
+    my ($snapshot) = @_;
+    system("$build/heapsh-export", '-q', '--format', 'csv', '-o', "$snapshot.csv", $snapshot) == 0
+        or die 'heapsh-export failed';
+    return map { $_ => Heapsh::content("$snapshot.csv/$_.csv") } qw(types objects edges);
+}
+
+my $program = Heapsh->start('frontier');
+my %alone;
+for my $threads (1, 2, 3, 16) {
+    my $file = "$directory/$threads.snap";
+    my $said = `HEAPSNAP_THREADS=$threads $build/heapsnap attach --file $file $program->{pid} 2>&1`;
+    ok -e $file, "a snapshot with $threads threads" or diag $said;
+    last unless -e $file;
+    my %answers = answers($file);
+    if ($threads == 1) {
+        %alone = %answers;
+        my $typed = Heapsh::ask_json($file, qw(find --count type), 'struct node')->{count};
+        cmp_ok $typed, '>=', 16_000, 'nodes have their type';
+        cmp_ok Heapsh::ask_json($file, 'info')->{objects}, '>', 50_000, 'there is work for many threads';
+        next;
+    }
+    # Not is(), which would print megabytes.
+    ok $answers{$_} eq $alone{$_}, "$threads threads: the same $_ as with one" for qw(types objects edges);
+}
+$program->finish;
+done_testing;
