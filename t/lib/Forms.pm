@@ -71,6 +71,7 @@ sub wait_until_asleep {
 }
 
 sub capture {
+    Heapsh::make_cache("$directory/cache") if !-e "$directory/cache";
     my $program = Heapsh->start("$directory/app", env => { XDG_CACHE_HOME => "$directory/cache" });
     wait_until_asleep($program->pid);
     my $file = $program->capture;

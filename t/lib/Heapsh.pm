@@ -143,6 +143,21 @@ sub DESTROY {
     kill 'KILL', $self->{pid} if $self->{pid} && waitpid($self->{pid}, WNOHANG) == 0;
 }
 
+# Makes a cache that has debug information of the system's libraries alone: for programs that differ in
+# their files of debug information, and may have one build id. Reading libc's takes longer than all else.
+my $seed;
+
+sub make_cache {
+    my ($to) = @_;
+    if (!$seed) {
+        $seed = tempdir(CLEANUP => 1);
+        local %ENV = (%ENV, XDG_CACHE_HOME => $seed, LD_PRELOAD => "$build/libheapsnap.so",
+            HEAPSNAP_AT_EXIT => 1, HEAPSNAP_FILE => "$seed/true.snap");
+        system 'true';
+    }
+    system('cp', '-rp', $seed, $to) == 0 or die "cp -rp $seed $to";
+}
+
 # Builds a program of one file of C or C++, which captures itself to its argument, and runs it.
 # capture_source(DIRECTORY/NAME.c, 'COMPILER FLAGS', text => SOURCE, env => {...}). @return the snapshot
 sub capture_source {
