@@ -32,7 +32,7 @@ HEAP_MUST_CHECK
 static struct heap_error *add_pointer(struct heap_types *types, heap_type_id target,
 				      heap_type_id *result)
 {
-	// A second one like it does no harm; to look for it would take longer than all the rest.
+	// A duplicate does no harm, and searching for one would take longer than everything else here.
 	return heap_types_add(
 		types,
 		&(struct heap_type){ .kind = HEAP_TYPE_POINTER, .size = 8, .target = target },
@@ -86,7 +86,7 @@ static struct heap_error *find_argument(struct heap_types *types, const struct c
 
 // --- buffers -----------------------------------------------------------------
 
-// The number of a type's own member; UINT32_MAX if it has none of that name.
+// The index of a member of the type itself; UINT32_MAX if none has that name.
 static uint32_t find_member(const struct heap_types *types, heap_type_id id, const char *name)
 {
 	const struct heap_type *type = &types->types[id];
@@ -160,7 +160,7 @@ static struct heap_error *lead_to_array(struct heap_types *types, const struct c
 	return NULL;
 }
 
-// --- what clang leaves out ---------------------------------------------------
+// --- classes that clang only declares ---------------------------------------------------
 
 // clang only declares classes whose constructors a unit does not call, and most units do not
 // call those of a string's or an owner's parts.
@@ -202,7 +202,7 @@ static bool stop_at_pointer(void *context, uint64_t offset, heap_type_id pointer
 	return false;
 }
 
-// An owner whose deleter takes no room is its pointer.
+// A unique_ptr with an empty deleter is laid out as its pointer.
 HEAP_MUST_CHECK
 static struct heap_error *complete_owner(struct heap_types *types, const struct class_names *names,
 					 heap_type_id id)
@@ -248,7 +248,7 @@ static bool is_pointer_to_base(const struct copies *copies, const struct heap_ty
 
 	if (copies->base == HEAP_NO_TYPE)
 		return type->kind == HEAP_TYPE_POINTER;
-	// One name may stand for a declaration too.
+	// A declaration may have the same name.
 	return type->kind == HEAP_TYPE_POINTER &&
 	       types->types[target].name == types->types[copies->base].name &&
 	       target != HEAP_NO_TYPE;
@@ -275,7 +275,7 @@ HEAP_MUST_CHECK
 static struct heap_error *copy_type(struct copies *copies, heap_type_id id, int depth,
 				    heap_type_id *result);
 
-// The members of a type itself: a copy, or what holds copies.
+// Redirects the members of a type: of a copy, or of a type that holds copies.
 HEAP_MUST_CHECK
 static struct heap_error *change_members(struct copies *copies, heap_type_id id, int depth)
 {
@@ -375,7 +375,7 @@ static const struct rule rules[] = {
 	{ "std::_Hashtable<", "std::__detail::_Hash_node<", "std::__detail::_Hash_node_base" },
 	{ "std::__1::__tree<", "std::__1::__tree_node<", "std::__1::__tree_node_base<" },
 	{ "std::__1::__list_imp<", "std::__1::__list_node<", "std::__1::__list_node_base<" },
-	// Iterators mention what they lead to, as their first argument.
+	// The first template argument of an iterator is its value type.
 	{ "std::_Rb_tree_iterator<", NULL, "std::_Rb_tree_node_base" },
 	{ "std::_Rb_tree_const_iterator<", NULL, "std::_Rb_tree_node_base" },
 	{ "std::_List_iterator<", NULL, "std::__detail::_List_node_base" },
@@ -384,7 +384,7 @@ static const struct rule rules[] = {
 	{ "std::_Fwd_list_const_iterator<", NULL, "std::_Fwd_list_node_base" },
 };
 
-// The node that an iterator leads to: of the rule for its container, with its argument.
+// The node that an iterator points to: by the rule for its container, with the iterator's argument.
 static heap_type_id find_iterated(const struct heap_types *types, const struct class_names *names,
 				  heap_type_id id, const struct rule *rule)
 {
@@ -418,7 +418,7 @@ static heap_type_id find_node(const struct heap_types *types, const struct class
 	return mention ? class_names_find(names, mention, length) : HEAP_NO_TYPE;
 }
 
-// Lets a container's pointers lead to its nodes, and those of the nodes to each other.
+// Makes the pointers of a container and of its nodes point to nodes of the container's value type.
 HEAP_MUST_CHECK
 static struct heap_error *lead_to_nodes(struct heap_types *types, const struct class_names *names,
 					heap_type_id holder, const struct rule *rule)
@@ -438,7 +438,7 @@ static struct heap_error *lead_to_nodes(struct heap_types *types, const struct c
 static const struct rule *find_rule(const char *name)
 {
 	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++) {
-		// Not a class inside it.
+		// Skip nested classes.
 		if (begins(name, rules[i].holder) && heap_template_length(name) == strlen(name))
 			return &rules[i];
 	}
@@ -447,7 +447,7 @@ static const struct rule *find_rule(const char *name)
 
 // --- Rust --------------------------------------------------------------------
 
-// The buffer of a Vec<T> has bytes in the debug information; T tells its elements.
+// Debug information says that the buffer of a Vec<T> holds bytes; its elements are of type T.
 HEAP_MUST_CHECK
 static struct heap_error *complete_vec(struct heap_types *types, const struct class_names *names,
 				       heap_type_id id)
@@ -469,7 +469,7 @@ static struct heap_error *complete_vec(struct heap_types *types, const struct cl
 	return NULL;
 }
 
-// Which classes are completed by themselves, and how.
+// The classes that are completed one by one, and the functions that do it.
 static const struct {
 	const char *name;
 	bool parts; // also classes inside it

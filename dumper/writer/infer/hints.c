@@ -17,7 +17,7 @@ enum {
 	WEAK_CLAIMS = 32,     // of a block, that are weighed: those with most slots
 	MIN_TELLING_SIZE = 2, // bytes of a type that says something
 	TEXT_SCORE = 3,
-	CHAINED_ELEMENTS = 64,  // of an array, whose pointers to their own kind are looked at
+	CHAINED_ELEMENTS = 64,  // of an array, whose pointers to their own kind are examined
 	CHAINS_THAT_AGREE = 16, // for each that does not
 };
 
@@ -379,7 +379,7 @@ struct chain {
 	const struct inference *inference;
 	heap_object_id object;
 	heap_type_id type;
-	uint64_t start, stride; // of the element that is looked at, and from one to the next
+	uint64_t start, stride; // of the current element, and from one to the next
 	uint32_t agree, other;  // pointers to where elements begin, and elsewhere
 };
 

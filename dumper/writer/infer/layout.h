@@ -136,7 +136,7 @@ static inline uint64_t layouts_size(const struct layouts *layouts, heap_type_id 
 	return layouts->facts[type].size;
 }
 
-/** How many bytes of a block of @p size the program may not have asked for. */
+/** The bytes of a block of @p size that may be beyond the requested size. */
 static inline uint64_t layouts_slack(const struct layouts *layouts, uint64_t size)
 {
 	const uint64_t least = 24, even = 128;

@@ -19,7 +19,7 @@ enum {
 	WORD = 8,
 };
 
-// --- what is known of libraries ----------------------------------------------
+// --- layouts of the libraries ----------------------------------------------
 
 // "name=type;name=type", with types as library_types_substitute() has them.
 struct layout {
@@ -193,7 +193,7 @@ static struct heap_error *add_entry(struct library_types *library, const struct 
 	return heap_hash_add(&library->by_name, heap_hash_string(name), number);
 }
 
-// Vtables have found classes, of which they know no more than the names.
+// Adds the classes that vtables have found; only their names are known.
 HEAP_MUST_CHECK
 static struct heap_error *adopt_classes(struct library_types *library)
 {
@@ -331,7 +331,7 @@ HEAP_MUST_CHECK
 static struct heap_error *resolve(struct library_types *library, const char *name, size_t length,
 				  int depth, heap_type_id *result);
 
-// A pointer, to whatever.
+// A pointer to any type.
 HEAP_MUST_CHECK
 static struct heap_error *resolve_pointer(struct library_types *library, const char *name,
 					  size_t length, int depth, heap_type_id *result)
@@ -493,7 +493,7 @@ struct members {
 	uint64_t size;    // of all; without the unknown one
 };
 
-// Resolves the members of a layout, and puts them one after the other.
+// Resolves the members of a layout and places them in order.
 HEAP_MUST_CHECK
 static struct heap_error *find_members(struct library_types *library, const struct entry *entry,
 				       struct members *members)

@@ -3,7 +3,7 @@
 #define LIBRARY_TYPES_H
 
 /**
- * Types by the names that symbols have for them, where no debug information describes them.
+ * Types named in symbols, for code without debug information.
  *
  * The layouts of the standard libraries' containers and nodes are part of their ABIs, and are known
  * here. A class of the program is opaque: its name is known, its size at most from the blocks that
@@ -27,7 +27,7 @@ void library_types_destroy(struct library_types *library);
 /**
  * Finds the type of a name, or adds it.
  *
- * @param result  HEAP_NO_TYPE for void, and for what is no type
+ * @param result  HEAP_NO_TYPE for void, and if the name is not that of a type
  */
 HEAP_MUST_CHECK
 struct heap_error *library_types_find(struct library_types *library, const char *name,

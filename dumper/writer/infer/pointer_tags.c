@@ -77,7 +77,7 @@ struct search {
 	struct type_places *of_types; // [types]
 };
 
-// The number of a place, or PLACES if there are too many.
+// Finds or adds a place. @param result  its number; PLACES if there are too many
 HEAP_MUST_CHECK
 static struct heap_error *find_place(struct pointer_tags *tags, uint32_t offset,
 				     heap_type_id pointee, uint16_t *result)
@@ -159,7 +159,7 @@ static bool is_holder(const struct pointer_tags *tags, heap_object_id object)
 	return heap_bit_get(tags->holders, object);
 }
 
-// Notes the blocks with a word in their heads that leads to a table: only they can have a tag.
+// Notes the blocks with a pointer to a method table among their first words: no other can have a tag.
 HEAP_MUST_CHECK
 static struct heap_error *find_holders(struct inference *inference)
 {
@@ -187,7 +187,7 @@ static struct heap_error *find_holders(struct inference *inference)
 typedef struct heap_error *place_visitor(struct search *search, heap_object_id object,
 					 uint16_t place, uint64_t word, bool *is_done);
 
-// Visits the places that holders are known to have.
+// Visits the places where the types of holders have a tag.
 HEAP_MUST_CHECK
 static struct heap_error *visit_places(struct search *search, place_visitor *visit)
 {
@@ -267,7 +267,7 @@ static bool has_support(const struct tag_place *place)
 	return place->tagged >= MIN_TAGGED || place->pointers >= MIN_POINTERS;
 }
 
-// True if a place that is not accepted may be, which hangs on the blocks that have it without a tag.
+// True if a place has support but is not accepted yet: the blocks that have it without a tag decide.
 static bool has_candidate(const struct pointer_tags *tags)
 {
 	for (size_t i = 0; i < tags->places.count; i++) {
@@ -305,7 +305,7 @@ static void join(struct inference *inference, heap_object_id object, uint32_t nu
 	group->prefix_votes += group->prefix == prefix ? 1 : UINT32_MAX; // or one less
 }
 
-// The number of a group, which is a new one if it is not there.
+// Finds or adds a group. @param result  its number
 HEAP_MUST_CHECK
 static struct heap_error *require_group(struct pointer_tags *tags, uint32_t place, uint64_t value,
 					bool is_guessed, uint32_t *result)
@@ -336,7 +336,7 @@ static struct heap_error *join_by_place(struct search *search, heap_object_id ob
 	return NULL;
 }
 
-// --- members that nothing is known of ------------------------------------------
+// --- members without a type ------------------------------------------
 
 // A place of a group, with the bytes before it.
 struct combination {
@@ -364,15 +364,15 @@ static void gather_combinations(const struct pointer_tags *tags, struct combinat
 	}
 }
 
-// Where a block seems to have its tag.
+// The place where a block seems to have its tag.
 struct recognized {
 	uint64_t value; // 0: nowhere
 	uint32_t place, prefix;
 };
 
 /*
- * A word that leads to a method table, where the members of groups have theirs. The tag of a known
- * group is better than a table to which other blocks of no group point.
+ * Finds a pointer to a method table at a place where members of groups have theirs. The tag of a known
+ * group is preferred to a table that no group has yet.
  */
 static struct recognized recognize(const struct inference *inference,
 				   const struct combinations *combinations, heap_object_id object)
@@ -419,8 +419,8 @@ static bool is_open(const struct inference *inference, heap_object_id object)
 }
 
 /*
- * A block that no typed slot leads to may have a tag, too: others of its kind have one at the same
- * place. That half of a kind has one is hardly by chance.
+ * Adds blocks that no typed slot leads to, if half of their kind have a tag at the same place: that is
+ * hardly chance.
  */
 HEAP_MUST_CHECK
 static struct heap_error *join_unknown(struct inference *inference, uint64_t *claimed)
@@ -471,7 +471,7 @@ static struct heap_error *join_unknown(struct inference *inference, uint64_t *cl
 
 // --- the type of a group ---------------------------------------------------------
 
-// The symbol at an address, or the type of the block there; "" if it has none.
+// Names an address by its symbol, or by the type of the block there; "" if it has neither.
 static const char *find_name(const struct inference *inference, uint64_t address)
 {
 	const struct capture *capture = inference->capture;
@@ -497,7 +497,7 @@ enum group_fit {
 	GROUP_FIT,
 };
 
-// How a type agrees with the sizes of a group's members.
+// Compares a type with the sizes of a group's members.
 static enum group_fit fit_group(const struct inference *inference, const struct tag_group *group,
 				heap_type_id type)
 {
@@ -516,7 +516,7 @@ static enum group_fit fit_group(const struct inference *inference, const struct 
 	return larger * 100 >= seen * PER_CENT ? GROUP_FIT_REST : GROUP_FIT_NONE;
 }
 
-// The type that the strong claims on members elect (Boyer and Moore, MJRTY, 1981).
+// The majority type of the strong claims on members (Boyer and Moore, MJRTY, 1981).
 static heap_type_id elect(const struct inference *inference, const struct tag_group *group)
 {
 	const struct pointer_tags *tags = &inference->pointer_tags;
@@ -567,7 +567,7 @@ static void add_receiver(struct receiver_list *receivers, heap_type_id type, uin
 		receivers->list[receivers->count++] = (struct method_receiver){ type, weight };
 }
 
-// True if other types that have the place begin with this one: it alone says little.
+// True if other types with the place begin with this one: then it may be just their common prefix.
 static bool is_base(const struct inference *inference, heap_type_id type,
 		    const struct tag_place *place)
 {
@@ -582,8 +582,8 @@ static bool is_base(const struct inference *inference, heap_type_id type,
 }
 
 /*
- * The best of the types that have the place and agree with the sizes: by weight, but one that begins
- * with another says more than that.
+ * The best of the types that have the place and agree with the sizes. The heaviest wins, but a type that
+ * begins with another is preferred to it.
  *
  * @param with_rest  members may be larger than the type
  */
@@ -622,8 +622,8 @@ static heap_type_id choose(const struct inference *inference, const struct tag_g
 }
 
 /*
- * The largest part with which a type begins that members have room for. A program may allocate the
- * first members of a struct alone, where it does not need the others.
+ * The largest leading part of a type that fits into the members of a group. A program may allocate only
+ * the first members of a struct if it does not need the others.
  */
 static heap_type_id find_beginning(const struct inference *inference, const struct tag_group *group,
 				   heap_type_id type)
@@ -644,7 +644,7 @@ static heap_type_id find_beginning(const struct inference *inference, const stru
 	return found;
 }
 
-// The same of the type that the receivers speak most for, if that is too large.
+// The same for the type of most receivers, if that is too large.
 static heap_type_id choose_beginning(const struct inference *inference,
 				     const struct tag_group *group,
 				     const struct receiver_list *receivers)
@@ -681,7 +681,7 @@ static void gather_methods(const struct inference *inference, const struct tag_g
 	}
 }
 
-// The types that the code which allocates the members handles.
+// The types that the allocating code of the members handles.
 static void gather_sites(const struct inference *inference, const struct tag_group *group,
 			 struct receiver_list *receivers)
 {
@@ -704,8 +704,8 @@ static void gather_sites(const struct inference *inference, const struct tag_gro
 }
 
 /*
- * The word of a name that it may share with others: "PyFloat_Type" and "PyFloatObject" are both about
- * a pyfloat, circle_ops and struct circle about a circle.
+ * The part of a name that related names share: "PyFloat_Type" and "PyFloatObject" have "pyfloat",
+ * circle_ops and struct circle have "circle".
  */
 static void find_stem(const char *name, char *stem, size_t size)
 {
@@ -740,7 +740,7 @@ static bool has_stem(const struct heap_types *types, heap_type_id type, const ch
 	return strcmp(own, stem) == 0;
 }
 
-// The types that are called like the table, or like what the table is of.
+// The types whose names resemble that of the table, or of the table's type.
 static void gather_namesakes(const struct inference *inference, const struct tag_group *group,
 			     struct receiver_list *receivers)
 {
@@ -752,7 +752,7 @@ static void gather_namesakes(const struct inference *inference, const struct tag
 	find_stem(name, stem, sizeof(stem));
 	if (strlen(stem) < MIN_STEM)
 		return;
-	// A struct without a name is called as its typedef.
+	// An unnamed struct has the name of its typedef.
 	for (heap_type_id type = 1; type < types->count; type++) {
 		heap_type_id stripped = layouts_strip(&inference->layouts, type);
 
@@ -920,7 +920,7 @@ static struct heap_error *find_groups(struct inference *inference)
 	return visit_places(&search, join_by_place);
 }
 
-// True if enough has been learned of blocks since groups were last looked for.
+// True if enough has been learned since the last search for groups.
 static bool is_due(struct inference *inference, bool is_thorough)
 {
 	struct pointer_tags *tags = &inference->pointer_tags;
@@ -964,7 +964,7 @@ struct heap_error *pointer_tags_apply(struct inference *inference, bool is_thoro
 
 // --- names -----------------------------------------------------------------------
 
-// The text of a member of a block at its start that is called a name; false if it has none.
+// Reads the string of a member called "name" at the start of a block. @return false if there is none
 static bool read_member_name(const struct inference *inference, uint64_t address, heap_type_id type,
 			     char *name, size_t size, int depth)
 {

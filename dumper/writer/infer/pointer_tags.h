@@ -4,8 +4,8 @@
 
 /**
  * Pointer tags: a word at a fixed place of a block whose value is the address of a method table, which
- * tells what the block is (ob_type, klass, ops). Blocks with one value are a group, of whatever sites
- * and sizes, and what is known of some of its members holds for all.
+ * identifies the type of the block (ob_type, klass, ops). Blocks with the same value form a group, whatever
+ * their sites and sizes, and facts about some of its members hold for all.
  *
  * A place is an offset and what the pointer there leads to. A group gets its type from strong claims
  * on its members, from the receivers of its table's functions, or from the code that allocates its
@@ -54,7 +54,7 @@ struct pointer_tags {
 	uint32_t hints_seen;
 };
 
-/** Finds tables and receivers: before anything relies on the capture's types, which it adds to. */
+/** Finds tables and receivers. It adds to the capture's types, so it comes before all that relies on them. */
 HEAP_MUST_CHECK
 struct heap_error *pointer_tags_init(struct pointer_tags *tags, struct capture *capture,
 				     const struct head_words *heads);
@@ -62,20 +62,20 @@ struct heap_error *pointer_tags_init(struct pointer_tags *tags, struct capture *
 /**
  * Finds the groups and claims that their members are of their types.
  *
- * @param is_thorough  also if little has been learned since
- * @param claimed      adds how many blocks
+ * @param is_thorough  search even if little has been learned since the last time
+ * @param claimed      increased by the number of blocks
  */
 HEAP_MUST_CHECK
 struct heap_error *pointer_tags_apply(struct inference *inference, bool is_thorough,
 				      uint64_t *claimed);
 
-/** The value of kinds' tags that stands for an object's group; NO_TAG: it has none. */
+/** The tag value of an object's group, for kinds; NO_TAG if it has no group. */
 uint64_t pointer_tags_read(const struct pointer_tags *tags, heap_object_id object);
 
 /** True for a value that pointer_tags_read() made. */
 bool pointer_tags_made(uint64_t tag);
 
-/** True if the members of a kind, which has a group, are not of a type. */
+/** True if the members of a kind that has a group cannot be of a type. */
 bool pointer_tags_exclude(const struct inference *inference, const struct kind *kind,
 			  heap_type_id type);
 

@@ -15,7 +15,7 @@
 enum {
 	LEAST_BLOCKS = 4, // fewer of one kind have no shape
 	LOOKED_AT = 64,   // of each kind
-	MAX_WORDS = 64,   // of a block that are looked at
+	MAX_WORDS = 64,   // of a block that are examined
 	MAX_FIELDS = 12,  // of a shape; what follows is bytes
 	LEAST_TEXT = 4,   // letters
 	LONG_TEXT = 16,   // which is text whatever comes after it

@@ -246,7 +246,7 @@ struct learning {
 	struct pointees pointees;
 	heap_object_id object;
 	struct heap_error *error;
-	uint64_t start; // of the element that is looked at
+	uint64_t start; // of the current element
 };
 
 HEAP_MUST_CHECK

@@ -382,7 +382,7 @@ struct groups {
 	bool are_too_many;
 };
 
-// What is gathered for one choice.
+// The evidence for one choice.
 struct tally {
 	heap_type_id alternatives[ALTERNATIVES];
 	uint32_t alternative_count;
