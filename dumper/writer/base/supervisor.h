@@ -12,11 +12,11 @@
  *	           ◀──signal 11──
  *	           ──fork──▶ worker: does it without anybody's
  *
- * When the time for types is over, the worker stops to find them by itself, and goes on with all
- * else. Then it is ended only if it stands still.
+ * When the time for types is over, the worker stops inferring them by itself, and finishes all other work.
+ * From then on it is ended only if it makes no progress.
  *
- * Both share a page, on which the worker notes what it is about. The frozen copy stays as it is
- * meanwhile, so all attempts see the same.
+ * Both share a page, on which the worker notes the module that it is working on. The frozen copy does not
+ * change meanwhile, so all attempts see the same memory.
  */
 
 #include "dumper/base/protocol.h"

@@ -336,9 +336,9 @@ static uint64_t find_only_asker(const struct backtraces *backtraces, uint64_t wr
 }
 
 /*
- * Where a block belongs. Of one with a site in a wrapper, nothing but the size tells who asked for it.
+ * Where a block belongs. Of one with a site in a wrapper, only the size tells the caller.
  *
- * @param guesses  takes the only caller that is known to have asked for that size
+ * @param guesses  take the only caller known to have requested that size
  */
 static uint64_t find_site(const struct backtraces *backtraces, uint64_t site, uint64_t size,
 			  bool guesses)
@@ -367,7 +367,7 @@ uint64_t backtraces_site(const struct backtraces *backtraces, uint64_t site, uin
 
 /*
  * The innermost of the functions that are looked through, and that knows what it makes. An outer one
- * may have asked for it by the size alone.
+ * may have requested it, by the size alone.
  */
 static uint64_t find_knowing(const struct backtraces *backtraces, uint32_t step, uint64_t asker,
 			     uint64_t size, backtraces_knows *knows, void *context)

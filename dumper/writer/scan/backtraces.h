@@ -54,7 +54,7 @@ struct refused {
 /** A caller of a wrapper. */
 struct passed {
 	uint64_t wrapper; /**< a site in it */
-	uint64_t size;    /**< that it was asked for */
+	uint64_t size;    /**< requested */
 	uint64_t site;    /**< of the first caller that is no wrapper */
 };
 
@@ -99,7 +99,7 @@ typedef bool backtraces_test(void *context, uint64_t site, uint64_t *start);
 
 /**
  * Believes only some of the library's wrappers, of which each snapshot of a program says the same.
- * To be called before sites are asked for.
+ * To be called before sites are looked up.
  */
 HEAP_MUST_CHECK
 struct heap_error *backtraces_choose_wrappers(struct backtraces *backtraces, backtraces_test *test,

@@ -13,7 +13,7 @@
  *
  * Each allocator is recognized by what its structures hold, not by symbols, and checked by its own
  * sums. What the structures say is not trusted: every loop is bounded, every address is looked up.
- * A size is how much of a block is usable; what the program asked for is not kept.
+ * A size is the usable size of a block; the requested size is not kept.
  */
 
 #include "dumper/writer/scan/image.h"

@@ -6,7 +6,7 @@
  *	meta ──mem──▶ group: meta, slot slot slot ...    masks in the meta say which are free
  *
  * The secret is the second word of the 16 random bytes that the kernel gives each program. A slot
- * keeps how much of it was not asked for, so that sizes are exact.
+ * stores how much of it is beyond the requested size, so that sizes are exact.
  */
 #include "dumper/writer/scan/blocks.h"
 #include "dumper/writer/scan/window.h"

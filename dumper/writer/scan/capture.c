@@ -434,7 +434,7 @@ static struct heap_error *open_snapshot(struct capture *capture, struct heap_sna
 	capture->block_sizes = sizes_by(snapshot->info.allocators);
 	HEAP_TRY(begin(capture));
 	take_tables(capture, snapshot);
-	// Offsets of strings stay as they are.
+	// Offsets of strings do not change.
 	HEAP_TRY(strings_adopt(&capture->strings, snapshot->strings, snapshot->string_size));
 	return snapshot_image_add_objects(&capture->core, snapshot, &capture->objects);
 }

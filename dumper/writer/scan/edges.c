@@ -15,7 +15,7 @@ enum {
 	PAGE = 4096, // nothing lies below
 };
 
-// Memory whose words are looked at together. A large block lies in several.
+// A range of memory that is scanned at once. A large block lies in several.
 struct piece {
 	uint64_t start, end;
 	heap_object_id object, objects_end; // the first in it, and the range's
@@ -58,7 +58,7 @@ struct other_word {
 struct part {
 	const struct scan *scan;
 	const struct piece *piece;
-	heap_object_id object; // the one that the words looked at next belong to, or come before
+	heap_object_id object; // the one that contains the next words, or follows them
 	struct candidate batch[BATCH];
 	size_t waiting; // in the batch
 	struct HEAP_ARRAY(struct edge) edges;

@@ -6,7 +6,7 @@
  * Every pointer from a block into a block: all aligned words of all blocks are looked up.
  *
  * Inference finds out later which words are pointers by their block's type. Without it, edges are
- * stored as they are found, and not kept as columns.
+ * stored while they are found, and not kept as columns.
  */
 
 #include "dumper/writer/scan/objects.h"

@@ -39,7 +39,7 @@ struct module {
 	struct heap_dwarf_line_cache *line_cache; /**< NULL without a cache */
 	struct heap_dwarf_unwinder *unwinder;
 	bool unwinder_tried;
-	struct module_unit **units; /**< [unit_count] NULL until one is asked for */
+	struct module_unit **units; /**< [unit_count] NULL until one is needed */
 	size_t unit_count;
 	char *note; /**< what was missed, for people; or NULL */
 };
@@ -126,7 +126,8 @@ struct module_site_type {
  * variables, parameters and results of the functions at a pc.
  *
  * All variables of the functions count, not only those that live at the pc. Pointers to
- * void say nothing and are left out, but as results: there they say that it is a pointer. A unit is read when the first site in it is asked for.
+ * void say nothing and are left out, except as results: there they say that it is a pointer. A unit is read
+ * for the first site in it.
  *
  * @param lookup_pc  in memory: a return address minus 1
  * @param types      the snapshot's; may grow
