@@ -298,7 +298,7 @@ static void dump_at_checkpoint(void)
 		;
 	if (left == 0)
 		return;
-	heapsnap_wait(); // for one that was asked for otherwise
+	heapsnap_wait(); // for one with another trigger
 	if (heapsnap_dump(NULL) == 0)
 		heapsnap_wait();
 }

@@ -194,7 +194,7 @@ static bool take(struct heapsnap_loops *loops)
 	int error;
 
 	name_of(written, name, sizeof(name));
-	heapsnap_wait(); // for one that was asked for otherwise
+	heapsnap_wait(); // for one with another trigger
 	error = heapsnap_dump(name);
 	if (error == 0) {
 		written++;

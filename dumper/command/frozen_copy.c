@@ -225,7 +225,7 @@ static unsigned long options_for(const struct process_status *status)
 	       (status->is_filtered ? PTRACE_O_SUSPEND_SECCOMP : 0);
 }
 
-// A signal that comes first is delivered: the stop that was asked for follows.
+// A signal that comes first is delivered: the requested stop follows.
 static bool await_victim(const struct process *process, struct tracee *victim)
 {
 	tracee_await(process, victim, VICTIM_MS);

@@ -162,7 +162,7 @@ void process_forget_memory(struct process *process)
 	process->memory = -1;
 }
 
-// Field `number` of /proc/PID/stat, proc(5), as far as it is one behind the name.
+// Field `number` of /proc/PID/stat, proc(5), which must be one behind the name.
 static unsigned long long read_stat(const struct process *process, int number)
 {
 	CLEANUP_CLOSE int file = openat(process->folder, "stat", O_RDONLY | O_CLOEXEC);

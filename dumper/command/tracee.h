@@ -66,7 +66,7 @@ bool tracee_seize(struct tracee *tracee);
 /** Asks for a stop, which tracee_await() waits for. @return false: the thread is not traced */
 bool tracee_interrupt(struct tracee *tracee);
 
-/** Waits for a stop that was asked for, and notes the registers. A call that it made fail restarts. */
+/** Waits for a requested stop, and saves the registers. A system call that the stop makes fail restarts. */
 void tracee_await(const struct process *process, struct tracee *tracee, int timeout_ms);
 
 /** Lets a stopped thread go on, with the signal that it was about to get; or it is stuck. */

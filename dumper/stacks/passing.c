@@ -145,7 +145,7 @@ static struct passing analyze_function(uint64_t function, int height);
 
 // Which parameters of the function at an address are a size that it passes on to an allocator.
 //
-// @param calls  of others that may be looked at
+// @param calls  that may still be followed
 static struct passing find_passing(uint64_t function, int height, int *calls)
 {
 	struct passing passing = { 0 };

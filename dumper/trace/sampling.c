@@ -81,7 +81,7 @@ static void forget_thread(void)
 
 /*
  * Allocations before load time have drawn a distance by the default mean. How far the next point lies
- * does not depend on how long none came, so it is drawn again by the mean that was asked for.
+ * does not depend on how long none came, so it is drawn again with the requested mean.
  */
 static void redraw_distance(void)
 {
