@@ -6,7 +6,7 @@
  * Escapes strings from outside for what they are written to.
  *
  * Names of programs, files, functions, types and threads, command lines and the contents of
- * strings belong to other people's processes and files. Written as they are, they can move a
+ * strings belong to other people's processes and files. Written unescaped, they can move a
  * terminal's cursor, forge rows, reverse a line, or end a quoted string. Every style below
  *
  *  - writes valid UTF-8 (RFC 3629) for any bytes: those that are none, such as overlong forms,

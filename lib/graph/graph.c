@@ -170,7 +170,7 @@ static struct heap_error *find_reach(const struct heap_graph *graph, const uint8
 }
 
 // Searches again, by pointers to members, too: only where something is reached by interior pointers
-// alone, as types have to be looked at.
+// alone, since that needs types.
 HEAP_MUST_CHECK
 static struct heap_error *refine_reach(const struct heap_graph *graph, uint8_t *reach)
 {

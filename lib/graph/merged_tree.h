@@ -3,7 +3,7 @@
 #define HEAP_MERGED_TREE_H
 
 /**
- * The dominator tree with its objects merged by type, small enough to be looked at.
+ * The dominator tree with its objects merged by type, small enough to display.
  *
  *	dominators          merged
  *	g_table             g_table

@@ -27,7 +27,7 @@
 
 struct heap_root_sizes;
 
-/** The group of roots that belong to none: they hold, but their sizes are not asked for. */
+/** The group of all other roots: they hold objects, but their sizes are not computed. */
 #define HEAP_NO_GROUP UINT32_MAX
 
 struct heap_root_size {

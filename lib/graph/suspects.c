@@ -28,7 +28,7 @@ struct finding {
 	struct kind *kinds; // [of types, then of sites] all 0 between two counts
 	struct heap_suspect *found;
 	size_t count;
-	struct nodes HEAP_ARRAY(heap_node_id) pending; // subtrees still to be looked at
+	struct nodes HEAP_ARRAY(heap_node_id) pending; // subtrees to visit
 	struct nodes stack;                            // of a walk
 };
 

@@ -140,7 +140,7 @@ static struct heap_error *move_window(const struct heap_file *file, struct heap_
 	error = fill_window(file, contents, block);
 	if (!error || contents->readahead == 1)
 		return error;
-	// The damaged block may be one of the readahead, which nobody has asked for yet.
+	// The damaged block may be part of the readahead only.
 	heap_error_destroy(error);
 	contents->readahead = 1;
 	return fill_window(file, contents, block);

@@ -21,7 +21,7 @@
 
 /**
  * Writes the short form of a name, as snprintf() does. A name whose brackets do not match, or that
- * nests too deeply, is written as it is. The short form of a short form is the same.
+ * nests too deeply, is written unchanged. The short form of a short form is the same.
  *
  * @return the length of the whole short form
  */

@@ -86,7 +86,7 @@ static bool matches_text(const struct pattern *pattern, const char *wanted, cons
 	return strcmp(wanted, text) == 0 || (pattern->glob && fnmatch(wanted, text, 0) == 0);
 }
 
-// True if a name without its keyword matches, as it is or in its short form.
+// True if a name without its keyword matches, in full or in its short form.
 static bool matches_bare(const struct pattern *pattern, const char *name)
 {
 	char text[NAME_MAX_BYTES];
