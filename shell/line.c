@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
  * A line as a person types it: words with quotes as in a shell, then perhaps `| program`
- * (handed to sh as it is) or `> file`, `>> file`.
+ * (passed to sh unchanged) or `> file`, `>> file`.
  */
 #include "lib/base/escape.h"
 #include "shell/command.h"
@@ -98,7 +98,7 @@ static void free_line(struct line *line)
 	free(line->file);
 }
 
-// A query may stand as it is: its quotes, | and > are SQL's.
+// A query needs no quoting: its quotes, | and > are SQL's.
 static bool takes_rest(const struct line *line, const char *at)
 {
 	return line->count > 0 && strcmp(line->words[0], "sql") == 0 && *at != '\'' && *at != '"' &&

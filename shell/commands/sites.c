@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * sites: which code asked for the memory, and on whose behalf.
+ * sites: the code that allocated the memory, and its callers.
  */
 #include "shell/trace/call_tree.h"
 #include "shell/command.h"
@@ -253,7 +253,7 @@ static void print_estimate(const struct printing *printing, const struct sum *su
 	output_real(session->output, "margin_per_cent", margin_share);
 }
 
-// A node's place in the code, as far as it is known.
+// A node's place in the code, if known.
 static const char *describe_caller(const struct printing *printing,
 				   const struct call_tree_node *node)
 {

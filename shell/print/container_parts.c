@@ -184,7 +184,7 @@ bool container_has_elements(const struct session *session, heap_type_id type)
 	       (is_called(kind, length, "tuple") || container_walk_is_known(kind, length));
 }
 
-// True if a key is what a person typed: as it is displayed, or a whole string without quotes.
+// True if a key matches the typed word: as displayed, or a whole string without quotes.
 static bool is_key(struct session *session, const struct place *key, const char *typed)
 {
 	size_t length;

@@ -34,7 +34,7 @@ bool container_has_elements(const struct session *session, heap_type_id type);
 /**
  * Finds an element by the subscript that `show` displays.
  *
- * @param count  gets the number of elements that were looked at if there is no such one
+ * @param count  number of elements that were searched if none matches
  */
 enum container_found container_find_element(struct session *session, const struct place *place,
 					    const struct container_subscript *subscript,

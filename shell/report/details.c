@@ -14,7 +14,7 @@
 
 enum {
 	MAX_TEXT = 6 << 10,     // bytes of one text of an object
-	MAX_TEXTS = 1500 << 10, // of all of them, as they are in the page
+	MAX_TEXTS = 1500 << 10, // of all of them together, as written to the page
 	MAX_STEPS = 4000,       // of a path that is written down
 	MAX_LINES = 4000,
 	MAX_PATHS = 3, // of an object in a heap that is not large

@@ -76,7 +76,7 @@ static const struct sql_name *site_name(struct sql_source *source, uint32_t site
 }
 
 // Narrows a range of numbers by a condition; SQLite tests the rows again. A value that is no integer
-// leaves the range as it is.
+// leaves the range unchanged.
 static void narrow(const struct sql_term *term, uint64_t *least, uint64_t *most)
 {
 	sqlite3_int64 number = sqlite3_value_int64(term->value);

@@ -8,7 +8,7 @@
 #include "shell/trace/samples.h"
 
 struct trace_node {
-	char *text; /**< the place, as it is shown */
+	char *text; /**< the place, as displayed */
 	struct trace_estimate sum;
 	uint32_t parent, child, next; /**< nodes; 0: none. Children: the most bytes first */
 };

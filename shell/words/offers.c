@@ -24,7 +24,7 @@ void offers_deinit(struct offers *offers)
 	heap_array_deinit(&offers->list);
 }
 
-// Readline would write a name to the terminal as it is.
+// Readline writes names to the terminal unescaped.
 static bool is_harmless(const char *name)
 {
 	char *escaped = format_name(name);
