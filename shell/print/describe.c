@@ -456,6 +456,8 @@ static const char *describe_rest(struct session *session, const struct heap_root
 		if (*thread)
 			return session_format(session, "the %s of %s",
 					      safe_string(session, root->name), thread);
+		if (!*safe_string(session, root->name))
+			return session_format(session, "the mapping at %#" PRIx64, root->address);
 		return session_format(session, "the mapping %s at %#" PRIx64,
 				      safe_string(session, root->name), root->address);
 	}

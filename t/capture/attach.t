@@ -208,6 +208,22 @@ SKIP: {
     is_whole($program, "steady\n", 'prepared, with a timer');
 }
 
+# --- sparse memory --------------------------------------------------------------------
+
+# Before Linux 6.7 each of its pages has to be asked for.
+SKIP: {
+    my ($major, $minor) = (POSIX::uname())[2] =~ /^(\d+)\.(\d+)/;
+    skip 'this kernel does not list touched pages', 4 if $major < 6 || ($major == 6 && $minor < 7);
+    my $attached = eval { start('sparse-mapping') } or skip 'there is no address space of 32 TiB', 4;
+    my $prepared = Heapsh->start('sparse-mapping');
+    for my $file (attach($attached, '--types', 'none'), $prepared->capture) {
+        ok $file, 'a mapping of 32 TiB with one page in use' or diag $output;
+        my ($held) = @{ Heapsh::ask_json($file, 'find', 'size=104')->{objects} };
+        like scalar(Heapsh::ask($file, 'identify', $held->{address})), qr/\+0x155555555008 of the mapping at 0x/,
+            'the block that this page leads to';
+    }
+}
+
 # --- which processes there are --------------------------------------------------------
 
 {

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 
@@ -337,6 +338,44 @@ bool image_is_near(const struct image *image, uint64_t address, uint64_t distanc
 					     image->mappings[at].start - address < distance);
 }
 
+// The argument of the request PAGEMAP_SCAN (linux/fs.h since Linux 6.7).
+struct pagemap_scan {
+	uint64_t size, flags, start, end, walk_end;
+	uint64_t regions, region_count, max_pages;
+	uint64_t inverted, mask, any_of, returned;
+};
+
+struct pagemap_region {
+	uint64_t start, end, categories;
+};
+
+#define REQUEST_PAGEMAP_SCAN _IOWR('f', 16, struct pagemap_scan)
+#define PAGEMAP_PRESENT (1 << 3)
+#define PAGEMAP_SWAPPED (1 << 4)
+
+// The first touched page from an address on, by the kernel's page tables: mappings of terabytes,
+// such as the shadow of AddressSanitizer, have an entry for each page but few tables. Before Linux
+// 6.7 the address itself.
+static uint64_t find_touched(const struct image *image, uint64_t start, uint64_t end)
+{
+	struct pagemap_region found = { 0 };
+	struct pagemap_scan scan = {
+		.size = sizeof(scan),
+		.start = start,
+		.end = end,
+		.regions = (uintptr_t)&found,
+		.region_count = 1,
+		.max_pages = 1,
+		.any_of = PAGEMAP_PRESENT | PAGEMAP_SWAPPED,
+		.returned = PAGEMAP_PRESENT | PAGEMAP_SWAPPED,
+	};
+	int count = ioctl(image->pagemap, REQUEST_PAGEMAP_SCAN, &scan);
+
+	if (count < 0)
+		return start;
+	return count == 0 ? end : found.start;
+}
+
 // The end of the run of pages from `start` on that are alike, and whether they were touched.
 static uint64_t find_run(const struct image *image, uint64_t start, uint64_t end, bool *touched)
 {
@@ -366,6 +405,8 @@ static uint64_t find_run(const struct image *image, uint64_t start, uint64_t end
 			if (*touched && (page + 1) * size - start >= PIECE)
 				return (page + 1) * size < end ? (page + 1) * size : end;
 		}
+		if (!*touched)
+			page = find_touched(image, page * size, last * size) / size;
 	}
 	return end;
 }

@@ -6,6 +6,7 @@
 #include "dumper/writer/scan/damage.h"
 #include "dumper/writer/scan/header_scan.h"
 #include "dumper/writer/scan/tracked.h"
+#include "lib/base/array.h"
 #include "lib/base/cleanup.h"
 
 #include <stdlib.h>
@@ -26,6 +27,9 @@ struct scan {
 	uint64_t low; // where the first block with a footer begins, which may be before the memory
 	uint32_t first; // the range's first object
 	struct suspects suspects;
+	struct HEAP_ARRAY(uint64_t) pieces; // those with touched pages, by number in the memory
+	size_t joined;                      // of them
+	uint64_t passed;                    // pieces of the memory that are done
 };
 
 HEAP_MUST_CHECK
@@ -106,7 +110,7 @@ static struct heap_error *scan_piece(void *context, size_t number, void *result)
 {
 	const struct scan *scan = context;
 	const struct scanned_memory *memory = &scan->memory;
-	uint64_t start = memory->start + number * (uint64_t)PIECE;
+	uint64_t start = memory->start + scan->pieces.items[number] * PIECE;
 	uint64_t end = memory->end - start < PIECE ? memory->end : start + PIECE;
 
 	return header_scan_run(result, memory, scan->moves, start, end);
@@ -119,8 +123,9 @@ static struct heap_error *join_piece(void *context, void *result)
 	struct header_scan *piece = result;
 
 	HEAP_TRY(header_scan_mend(piece, scan->next));
-	progress_add_done(PIECE);
+	progress_add_done((scan->pieces.items[scan->joined] + 1 - scan->passed) * PIECE);
 	progress_flush();
+	scan->passed = scan->pieces.items[scan->joined++] + 1;
 	for (size_t i = 0; i < piece->suspects.count; i++)
 		HEAP_TRY(suspects_add(&scan->suspects, piece->suspects.list[i]));
 	for (size_t i = 0; i < piece->count; i++) {
@@ -194,14 +199,33 @@ static struct heap_error *add_range(struct scan *scan)
 	return error ? error : objects_add_range(scan->objects, &range);
 }
 
-// @param scanned  gets where the range's last block ends
+// Finds the pieces that have touched pages. A range may have terabytes without any.
+HEAP_MUST_CHECK
+static struct heap_error *cut_range(struct scan *scan)
+{
+	const struct scanned_memory *memory = &scan->memory;
+	uint64_t at = memory->start, until;
+
+	for (;;) {
+		at = image_skip_untouched(memory->image, at, memory->end, &until);
+		if (at >= memory->end)
+			return NULL;
+
+		uint64_t number = (at - memory->start) / PIECE;
+
+		HEAP_TRY(heap_array_append(&scan->pieces, number));
+		at = memory->start + (number + 1) * PIECE;
+	}
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *scan_range(struct scan *scan)
 {
 	const struct scanned_memory *memory = &scan->memory;
 
+	HEAP_TRY(cut_range(scan));
 	HEAP_TRY(pieces_run(&(struct piece_work){
-		.count = (memory->end - memory->start + PIECE - 1) / PIECE,
+		.count = scan->pieces.count,
 		.part_size = sizeof(struct header_scan),
 		.work = scan_piece,
 		.join = join_piece,
@@ -215,6 +239,7 @@ static struct heap_error *scan_range(struct scan *scan)
 static void scan_deinit(struct scan *scan)
 {
 	suspects_deinit(&scan->suspects);
+	heap_array_deinit(&scan->pieces);
 }
 
 struct heap_error *object_scan_run(struct objects *objects, const struct image *image,
