@@ -321,7 +321,7 @@ struct heap_error *attach_check(pid_t pid)
 int attach_read_arguments(const char *command, char **words, struct foreign_options *options,
 			  pid_t *pid)
 {
-	int status = foreign_read_options(command, &words, options);
+	int status = foreign_read_options(command, words, options);
 
 	if (status != STATUS_DONE)
 		return status;
@@ -331,7 +331,7 @@ int attach_read_arguments(const char *command, char **words, struct foreign_opti
 	if (*pid == 0)
 		return misused("%s: %s is no pid", command, *words);
 	if (words[1])
-		return misused("%s: one process at a time, and no %s", command, words[1]);
+		return misused("%s: one process at a time, not %s, too", command, words[1]);
 	return STATUS_DONE;
 }
 

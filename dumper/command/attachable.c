@@ -38,9 +38,14 @@ static const char *find_allocator(const struct process *process)
 	static const struct {
 		const char *file, *name;
 	} known[] = {
-		{ "/libjemalloc", "jemalloc" }, { "/libtcmalloc", "tcmalloc" },
-		{ "/libmimalloc", "mimalloc" }, { "/ld-musl-", "musl" },
-		{ "/libc.so.6", "glibc" },      { "/libc-2.", "glibc" },
+		{ "/libasan.so", "AddressSanitizer" },
+		{ "/libtsan.so", "ThreadSanitizer" },
+		{ "/libjemalloc", "jemalloc" },
+		{ "/libtcmalloc", "tcmalloc" },
+		{ "/libmimalloc", "mimalloc" },
+		{ "/ld-musl-", "musl" },
+		{ "/libc.so.6", "glibc" },
+		{ "/libc-2.", "glibc" },
 	};
 	const size_t count = sizeof(known) / sizeof(known[0]);
 	CLEANUP(end_file) FILE *file = process_file(process, "maps");

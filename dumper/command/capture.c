@@ -449,24 +449,29 @@ static int read_timeout(const char *value, struct options *options)
 
 static int read_options(char **words, struct options *options)
 {
+	char **operands = words, **word = words;
 	int status = STATUS_DONE;
 
-	for (; *words && **words == '-'; words++) {
-		if (strcmp(*words, "--") == 0) {
-			words++;
+	// Options may come behind the process, too.
+	for (; *word && status == STATUS_DONE; word++) {
+		if (**word != '-')
+			*operands++ = *word;
+		else if (strcmp(*word, "--") == 0)
 			break;
-		}
-		if (strcmp(*words, "--verbose") == 0)
+		else if (strcmp(*word, "--verbose") == 0)
 			options->is_verbose = true;
-		else if (strcmp(*words, "--timeout") == 0 && words[1])
-			status = read_timeout(*++words, options);
-		else if (strncmp(*words, "--timeout=", 10) == 0)
-			status = read_timeout(*words + 10, options);
+		else if (strcmp(*word, "--timeout") == 0 && word[1])
+			status = read_timeout(*++word, options);
+		else if (strncmp(*word, "--timeout=", 10) == 0)
+			status = read_timeout(*word + 10, options);
 		else
-			status = misused("capture: unknown option %s", *words);
-		if (status != STATUS_DONE)
-			return status;
+			status = misused("capture: unknown option %s", *word);
 	}
+	if (status != STATUS_DONE)
+		return status;
+	while (*word && *++word)
+		*operands++ = *word;
+	*operands = NULL;
 	options->pid = *words ? process_parse_pid(*words) : 0;
 	if (!*words || **words == '\0' || strspn(*words, "0123456789") != strlen(*words))
 		return misused("capture: which process? A pid, please");

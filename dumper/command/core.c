@@ -150,14 +150,14 @@ static struct heap_error *take(const char *path, const struct foreign_options *o
 int core(char **words)
 {
 	struct foreign_options options;
-	int status = foreign_read_options("core", &words, &options);
+	int status = foreign_read_options("core", words, &options);
 
 	if (status != STATUS_DONE)
 		return status;
 	if (!*words)
 		return misused("core: which file?");
 	if (words[1])
-		return misused("core: one file at a time, and no %s", words[1]);
+		return misused("core: one file at a time, not %s, too", words[1]);
 
 	struct heap_error *error = take(*words, &options);
 

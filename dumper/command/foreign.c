@@ -119,32 +119,48 @@ static const struct option *find_option(const char *command, const char *word)
 	return NULL;
 }
 
-int foreign_read_options(const char *command, char ***words, struct foreign_options *options)
+HEAP_MUST_CHECK
+static int read_option(const char *command, char ***words, struct foreign_options *options)
 {
+	const char *word = *(*words)++, *value = strchr(word, '=');
+	const struct option *option = find_option(command, word);
+
+	if (!option)
+		return misused("%s: unknown option %s", command, word);
+	value = value ? value + 1 : **words ? *(*words)++ : NULL;
+	if (!value)
+		return misused("%s: %s needs a value", command, option->name);
+	if (option->set(options, value))
+		return STATUS_DONE;
+	return *value ? misused("%s: %s %s: %s", command, option->name, value, option->expected)
+		      : misused("%s: %s: %s", command, option->name, option->expected);
+}
+
+int foreign_read_options(const char *command, char **words, struct foreign_options *options)
+{
+	char **operands = words;
+	bool is_operand = false;
+	int status = STATUS_DONE;
+
 	*options = (struct foreign_options){
 		.pattern = "%e-%N.snap",
 		.content_limit = DEFAULT_CONTENT,
 		.writer_time_ns = DEFAULT_WRITER_TIME * UINT64_C(1000000000),
 		.has_types = true,
 	};
-	while (**words && ***words == '-') {
-		const char *word = *(*words)++, *value = strchr(word, '=');
-		const struct option *option = find_option(command, word);
-
-		if (strcmp(word, "--") == 0)
-			break;
-		if (!option)
-			return misused("%s: unknown option %s", command, word);
-		value = value ? value + 1 : **words ? *(*words)++ : NULL;
-		if (!value)
-			return misused("%s: %s needs a value", command, option->name);
-		if (!option->set(options, value))
-			return *value ? misused("%s: %s %s: %s", command, option->name, value,
-						option->expected)
-				      : misused("%s: %s: %s", command, option->name,
-						option->expected);
+	// Options may come behind the process or file, too.
+	while (*words && status == STATUS_DONE) {
+		if (is_operand || **words != '-') {
+			*operands++ = *words++;
+		} else if (strcmp(*words, "--") == 0) {
+			is_operand = true;
+			words++;
+		} else {
+			status = read_option(command, &words, options);
+		}
 	}
-	return STATUS_DONE;
+	*operands = NULL;
+	return status;
 }
 
 struct heap_error *foreign_describe(const struct foreign_options *options,

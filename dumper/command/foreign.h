@@ -23,12 +23,13 @@ struct foreign_options {
 };
 
 /**
- * Reads the options, and moves past them.
+ * Reads the options, which may stand before and behind the operands.
  *
  * @param command  "attach", or "watch" or "core", which know more of them
+ * @param words  becomes the operands alone
  * @return an exit status; what is wrong has been said
  */
-int foreign_read_options(const char *command, char ***words, struct foreign_options *options);
+int foreign_read_options(const char *command, char **words, struct foreign_options *options);
 
 /** Fills in all but what the process itself tells: program, pid, times and threads. */
 HEAP_MUST_CHECK

@@ -102,6 +102,8 @@ int main(int argc, char **argv)
 
 	if (!command)
 		return misused("which command?");
+	if (argc == 3 && (strcmp(argv[2], "-h") == 0 || strcmp(argv[2], "--help") == 0))
+		command = argv[2];
 	if (strcmp(command, "run") == 0)
 		return run(argv + 2);
 	if (strcmp(command, "capture") == 0)

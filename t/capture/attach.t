@@ -239,6 +239,16 @@ SKIP: {
     is_whole($prepared, "steady\n", 'list --all');
 }
 
+{
+    my $program = start('steady', args => [ 3, 'alone' ]);
+    my $pid = $program->pid;
+    is `$build/heapsnap attach $pid --types none --file $program->{directory}/behind.snap 2>&1`,
+        "$program->{directory}/behind.snap\n", 'options behind the pid';
+    is_whole($program, "steady\n", 'options behind the pid');
+}
+like `$build/heapsnap $_ --help`, qr/^Usage: heapsnap run /, "$_ --help" for qw(run capture attach watch core list);
+like `$build/heapsnap attach 1 2 2>&1`, qr/attach: one process at a time, not 2, too/, 'two pids';
+
 like `$build/heapsnap attach 2>&1`, qr/attach: which process\?/, 'no pid';
 like `$build/heapsnap attach x 2>&1`, qr/attach: x is no pid/, 'not a pid';
 like `$build/heapsnap attach --types some 1 2>&1`, qr/attach: --types some: neither all nor none/, 'a wrong value';
