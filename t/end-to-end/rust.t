@@ -10,12 +10,9 @@ use Test::More;
 
 my $directory = tempdir(CLEANUP => 1);
 
-if (system("rustc --version >$directory/version 2>&1") != 0) {
-    plan skip_all => 'no rustc' unless $ENV{CI};
-    fail 'rustc is there: scripts/install-dependencies --ci installs it';
-    done_testing;
-    exit;
-}
+# Its library's types have other members and names in earlier versions, such as 1.63 of Debian 12.
+my ($version) = `rustc --version 2>/dev/null` =~ /^rustc 1\.(\d+)/;
+plan skip_all => 'no rustc of 1.95 or later' unless defined $version && $version >= 95;
 
 sub show_without_addresses { return Heapsh::ask(@_) =~ s/0x[0-9a-f]+/X/gr }
 
