@@ -42,47 +42,65 @@ static void use(void *block, size_t size)
 	bytes += size < LARGE ? size : EARNED_LARGE;
 }
 
+// 100,000 functions, each with a call of malloc, and 1500 functions that allocate at a place that they
+// are told: until there are too many, the latter look like wrappers.
 #if defined(__x86_64__)
+#define BEGIN \
+	".cfi_startproc\n" \
+	"sub $8, %rsp\n" \
+	".cfi_adjust_cfa_offset 8\n"
+#define CALL "call *malloc@GOTPCREL(%rip)\n"
+#define TO_PLACE \
+	"shl $5, %rsi\n" \
+	"lea 1f(%rip), %rax\n" \
+	"add %rsi, %rax\n" \
+	"jmp *%rax\n"
+#define TO_END "jmp 2f\n"
+#define END \
+	"add $8, %rsp\n" \
+	".cfi_adjust_cfa_offset -8\n" \
+	"ret\n" \
+	".cfi_endproc\n"
 
-// 100,000 functions, each with a call of malloc.
+// BEGIN; call *%rsi; END.
+static const uint8_t code[] = { 0x48, 0x83, 0xec, 8, 0xff, 0xd6, 0x48, 0x83, 0xc4, 8, 0xc3 };
+#else
+#define BEGIN \
+	".cfi_startproc\n" \
+	"stp x29, x30, [sp, #-16]!\n" \
+	".cfi_adjust_cfa_offset 16\n" \
+	".cfi_rel_offset x29, 0\n" \
+	".cfi_rel_offset x30, 8\n"
+#define CALL "bl malloc\n"
+#define TO_PLACE \
+	"adr x16, 1f\n" \
+	"add x16, x16, x1, lsl #5\n" \
+	"br x16\n"
+#define TO_END "b 2f\n"
+#define END \
+	"ldp x29, x30, [sp], #16\n" \
+	".cfi_adjust_cfa_offset -16\n" \
+	".cfi_restore x29\n" \
+	".cfi_restore x30\n" \
+	"ret\n" \
+	".cfi_endproc\n"
+
+// BEGIN; blr x1; END.
+static const uint32_t code[] = { 0xa9bf7bfd, 0xd63f0020, 0xa8c17bfd, 0xd65f03c0 };
+#endif
+
 __asm__(".text\n.p2align 5\nmany_sites:\n"
 	".rept 100000\n"
-	".p2align 5\n"
-	".cfi_startproc\n"
-	"sub $8, %rsp\n"
-	".cfi_adjust_cfa_offset 8\n"
-	"call *malloc@GOTPCREL(%rip)\n"
-	"add $8, %rsp\n"
-	".cfi_adjust_cfa_offset -8\n"
-	"ret\n"
-	".cfi_endproc\n"
-	".endr\n");
+	".p2align 5\n" BEGIN CALL END ".endr\n");
 
-// 1500 functions that allocate at a place that they are told: until there are too many, these look
-// like wrappers.
 __asm__(".text\n.p2align 9\nmany_fakes:\n"
 	".rept 1500\n"
-	".p2align 9\n"
-	".cfi_startproc\n"
-	"sub $8, %rsp\n"
-	".cfi_adjust_cfa_offset 8\n"
-	"shl $5, %rsi\n"
-	"lea 1f(%rip), %rax\n"
-	"add %rsi, %rax\n"
-	"jmp *%rax\n"
-	".p2align 5\n"
+	".p2align 9\n" BEGIN TO_PLACE ".p2align 5\n"
 	"1:\n"
 	".rept 12\n"
+	".p2align 5\n" CALL TO_END ".endr\n"
 	".p2align 5\n"
-	"call *malloc@GOTPCREL(%rip)\n"
-	"jmp 2f\n"
-	".endr\n"
-	".p2align 5\n"
-	"2: add $8, %rsp\n"
-	".cfi_adjust_cfa_offset -8\n"
-	"ret\n"
-	".cfi_endproc\n"
-	".endr\n");
+	"2:\n" END ".endr\n");
 
 extern char many_sites[] __asm__("many_sites"), many_fakes[] __asm__("many_fakes");
 
@@ -195,18 +213,16 @@ static void sizes(void)
 	}
 }
 
-// Code that no table describes, at ever new addresses: sub $8, %rsp; call *%rsi; add $8, %rsp; ret.
+// Code that no table describes, at ever new addresses.
 static void generated(void)
 {
-	static const uint8_t code[] = {
-		0x48, 0x83, 0xec, 8, 0xff, 0xd6, 0x48, 0x83, 0xc4, 8, 0xc3
-	};
 	size_t size = 1 << 20;
 	char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE | PROT_EXEC,
 			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	for (size_t i = 0; i < size / 16; i++)
 		memcpy(memory + 16 * i, code, sizeof(code));
+	__builtin___clear_cache(memory, memory + size);
 	for (size_t i = 0; i < 2 * size / 16; i++) {
 		allocates *function = (allocates *)(uintptr_t)(memory + i % (size / 16) * 16);
 
@@ -303,15 +319,6 @@ static const struct way {
 	{ "threads", threads },
 };
 
-#else
-
-static const struct way {
-	const char *name;
-	void (*run)(void);
-} ways[1] = { { "", NULL } };
-
-#endif
-
 // The steps of this thread are in the sum after so many bytes.
 static struct heapsnap_effort now(struct heapsnap_effort *effort)
 {
@@ -340,9 +347,7 @@ int main(int argc, char **argv)
 
 	if (argc < 3 || !own || !dladdr(own, &library))
 		return 2;
-#if defined(__x86_64__)
 	plugin_path = argv[2];
-#endif
 	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
 		if (argc > 3 && strcmp(argv[3], ways[i].name) != 0)
 			continue;
