@@ -277,6 +277,8 @@ static double later(double first, double second)
 // late at most.
 static void staged(void)
 {
+	const char *wanted = getenv("STAGE_MS");
+	unsigned stage_ms = wanted ? (unsigned)atoi(wanted) : 300;
 	pthread_t thread;
 	long id;
 	double late;
@@ -284,19 +286,19 @@ static void staged(void)
 	for (int i = 0; i < 10; i++)
 		blocks[i] = make_medium();
 	late = now_ms();
-	usleep(300000);
+	usleep(stage_ms * 1000);
 	for (int i = 10; i < 30; i++)
 		blocks[i] = make_medium();
 	for (int i = 0; i < 5; i++)
 		free(make_large());
 	pthread_create(&thread, NULL, make_some, &id);
 	pthread_join(thread, NULL);
-	late = later(late, now_ms() - 300);
-	usleep(300000);
+	late = later(late, now_ms() - stage_ms);
+	usleep(stage_ms * 1000);
 	for (int i = 0; i < 20; i++)
 		free(blocks[i]);
 	blocks[30] = make_large();
-	late = later(late, now_ms() - 600);
+	late = later(late, now_ms() - 2 * stage_ms);
 	usleep(100000);
 	printf("thread %ld\nlate_ms %.0f\n", id, late);
 }
