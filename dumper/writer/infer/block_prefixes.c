@@ -11,6 +11,7 @@
 #include "dumper/writer/infer/inference.h"
 
 #include "lib/base/hash_table.h"
+#include "lib/base/prefetch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,8 @@ enum {
 	MIN_SUPPORT = 8, // blocks
 	MIN_LEAD = 10,   // times as many must speak for a prefix as against it
 	MAX_TEXT_PREFIX = 32,
-	MIXED = UINT8_MAX, // headers of several sizes
+	PREFETCH_DISTANCE = 20, // edges
+	MIXED = UINT8_MAX,      // headers of several sizes
 };
 
 // --- what the hints on one block say -------------------------------------------
@@ -203,6 +205,10 @@ static struct heap_error *count_leads(struct inference *inference)
 			uint32_t kind = capture->objects.kind[snapshot->edge_target[j]];
 			struct site_leads *own = &leads[capture->maker_of_kind[kind]];
 
+			if (j + PREFETCH_DISTANCE < snapshot->edge_count)
+				heap_prefetch(
+					&capture->objects.kind
+						 [snapshot->edge_target[j + PREFETCH_DISTANCE]]);
 			if (snapshot->edge_interior[j] > BLOCK_PREFIX_MAX ||
 			    snapshot->edge_interior[j] % 8 != 0)
 				own->elsewhere++;

@@ -420,9 +420,22 @@ static bool do_elements_agree(const struct inference *inference, heap_object_id 
 		.type = claim->type,
 		.stride = layouts_size(&inference->layouts, claim->type),
 	};
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	uint64_t prefix = inference_prefix(inference, object), next = 0;
 
-	for (uint64_t i = 0; i < claim->elements && i < CHAINED_ELEMENTS; i++) {
-		chain.start = i * chain.stride;
+	// Only elements with edges count. Edges are in the order of their places.
+	for (uint32_t i = snapshot->edge_first[object]; i < snapshot->edge_first[object + 1]; i++) {
+		uint64_t place = snapshot->edge_slot[i] * UINT64_C(8), element;
+
+		if (place < prefix)
+			continue;
+		element = (place - prefix) / chain.stride;
+		if (element >= claim->elements || element >= CHAINED_ELEMENTS)
+			break;
+		if (element < next)
+			continue;
+		next = element + 1;
+		chain.start = element * chain.stride;
 		heap_types_visit_pointers(inference->layouts.types, claim->type, follow_chain,
 					  &chain);
 	}

@@ -8,12 +8,14 @@
 #include "dumper/writer/base/progress.h"
 
 #include "lib/base/cleanup.h"
+#include "lib/base/prefetch.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
 	POINTER_TAG = UINT8_MAX, // in place of a common prefix: the tag is a pointer
+	PREFETCH_DISTANCE = 16,  // members
 };
 
 struct kind_table {
@@ -270,6 +272,18 @@ struct heap_error *kinds_sort(struct inference *inference)
 	memset(inference->discriminators.is_renewed, 0,
 	       sizeof(inference->discriminators.is_renewed));
 	return error ? error : sort_members(kinds, objects);
+}
+
+heap_object_id kinds_member(const struct inference *inference, const struct kind *kind,
+			    uint32_t number)
+{
+	const heap_object_id *members = inference->kinds.members + kind->first;
+
+	if (number + PREFETCH_DISTANCE < kind->count) {
+		heap_prefetch(&inference->claims.rank[members[number + PREFETCH_DISTANCE]]);
+		heap_prefetch(&inference->hints.head[members[number + PREFETCH_DISTANCE]]);
+	}
+	return members[number];
 }
 
 void kinds_deinit(struct kinds *kinds)

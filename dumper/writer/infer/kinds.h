@@ -58,6 +58,10 @@ static inline void kinds_note_news(struct kinds *kinds, heap_object_id object)
 	kind->news[NAMING_LIKELY]++;
 }
 
+/** A kind's member, and prefetches the ranks and hints of those behind it, for loops over members. */
+heap_object_id kinds_member(const struct inference *inference, const struct kind *kind,
+			    uint32_t number);
+
 /** Finds the kinds of all blocks, or finds them again when discriminators have become known. */
 HEAP_MUST_CHECK
 struct heap_error *kinds_sort(struct inference *inference);

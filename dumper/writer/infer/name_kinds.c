@@ -25,7 +25,7 @@ static struct unnamed count_unnamed(const struct inference *inference, const str
 	struct unnamed unnamed = { { 0, 0 } };
 
 	for (uint32_t i = kind->named; i < kind->count; i++) {
-		heap_object_id object = inference->kinds.members[kind->first + i];
+		heap_object_id object = kinds_member(inference, kind, i);
 
 		progress_step();
 		if (!claims_are_good(&inference->claims, object))
@@ -41,7 +41,7 @@ static void add_votes(const struct inference *inference, const struct kind *kind
 	const struct capture *capture = inference->capture;
 
 	for (uint32_t i = 0; i < kind->count; i++) {
-		heap_object_id object = inference->kinds.members[kind->first + i];
+		heap_object_id object = kinds_member(inference, kind, i);
 
 		progress_step();
 		if (!claims_are_good(&inference->claims, object))
@@ -93,7 +93,7 @@ static uint32_t sample(const struct inference *inference, const struct kind *kin
 	uint32_t count = 0;
 
 	for (uint32_t i = kind->named; i < kind->count && left[0] + left[1] > 0; i++) {
-		heap_object_id object = inference->kinds.members[kind->first + i];
+		heap_object_id object = kinds_member(inference, kind, i);
 		bool hinted = inference->hints.head[object] != NO_HINT;
 
 		if (claims_are_good(&inference->claims, object) || left[hinted] == 0 ||
@@ -191,7 +191,7 @@ static struct heap_error *claim_kind(struct inference *inference, const struct k
 				     uint64_t *words, uint64_t *claimed)
 {
 	for (uint32_t i = kind->named; i < kind->count; i++) {
-		heap_object_id object = inference->kinds.members[kind->first + i];
+		heap_object_id object = kinds_member(inference, kind, i);
 
 		progress_step();
 		if (progress_is_late())
@@ -319,7 +319,7 @@ struct heap_error *name_singly(struct inference *inference, const struct kind *k
 			       uint64_t *words, uint64_t *claimed)
 {
 	for (uint32_t i = kind->named; i < kind->count; i++) {
-		heap_object_id object = inference->kinds.members[kind->first + i];
+		heap_object_id object = kinds_member(inference, kind, i);
 		struct candidates candidates;
 
 		progress_step();

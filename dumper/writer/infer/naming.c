@@ -12,23 +12,24 @@
 #include "dumper/writer/base/progress.h"
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/prefetch.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-	FEW = 256,          // news about a smaller share of blocks concerns only these
-	PIECE = 4096,       // blocks whose hints are weighed by one thread
+	FEW = 256,             // news about a smaller share of blocks concerns only these
+	PIECE = 4096,          // blocks whose hints are weighed by one thread
+	PREFETCH_DISTANCE = 8, // objects
+	FETCHED_EDGES = 4,
 	STILL_AGREED = 800, // per mille of the voters, for a name by vote to stay
 };
 
 // Skips members with good names, each of them once. @return false if all have one
 static bool skip_named(const struct inference *inference, struct kind *kind)
 {
-	const heap_object_id *members = &inference->kinds.members[kind->first];
-
 	while (kind->named < kind->count &&
-	       claims_are_good(&inference->claims, members[kind->named])) {
+	       claims_are_good(&inference->claims, kinds_member(inference, kind, kind->named))) {
 		progress_step();
 		kind->named++;
 	}
@@ -190,6 +191,29 @@ struct part {
 	uint64_t words[CONTENT_WORDS + 1];
 };
 
+static bool is_weighed(const struct inference *inference, heap_object_id object)
+{
+	return inference->claims.rank[object] == RANK_NONE &&
+	       inference->hints.head[object] != NO_HINT && !pools_have(&inference->pools, object) &&
+	       !pools_have_kind(&inference->pools, inference->capture->objects.kind[object]);
+}
+
+// Prefetches what weighing an object reads of the targets of its first edges.
+static void fetch_targets(const struct inference *inference, heap_object_id object)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	uint32_t first = snapshot->edge_first[object], end = snapshot->edge_first[object + 1];
+
+	for (uint32_t i = first; i < end && i < first + FETCHED_EDGES; i++) {
+		heap_object_id target = snapshot->edge_target[i];
+
+		heap_prefetch(&inference->capture->objects.kind[target]);
+		heap_prefetch(&inference->capture->objects.address[target]);
+		heap_prefetch(&inference->claims.name_rank[target]);
+		heap_prefetch(&snapshot->type[target]);
+	}
+}
+
 // Several threads visit pieces, and none changes data that another one reads.
 HEAP_MUST_CHECK
 static struct heap_error *weigh_piece(void *context, size_t number, void *result)
@@ -213,9 +237,10 @@ static struct heap_error *weigh_piece(void *context, size_t number, void *result
 		struct content content;
 
 		progress_step();
-		if (inference->claims.rank[i] != RANK_NONE || inference->hints.head[i] == NO_HINT ||
-		    pools_have(&inference->pools, i) ||
-		    pools_have_kind(&inference->pools, inference->capture->objects.kind[i]))
+		if (i + PREFETCH_DISTANCE < inference->capture->objects.count &&
+		    is_weighed(inference, i + PREFETCH_DISTANCE))
+			fetch_targets(inference, i + PREFETCH_DISTANCE);
+		if (!is_weighed(inference, i))
 			continue;
 		content_read_from(inference, part->pages, i, part->words, &content);
 		weighed->object = i;
