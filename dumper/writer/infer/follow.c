@@ -82,6 +82,22 @@ static struct heap_error *apply(struct inference *inference, heap_type_id pointe
 					   HEAP_EVIDENCE_POINTER, pointer->is_sure });
 }
 
+// Applies one slot whose pointees are arrays of any length.
+HEAP_MUST_CHECK
+static struct heap_error *apply_array(struct inference *inference, heap_type_id element,
+				      const struct pointer *pointer)
+{
+	struct layout_claim claim =
+		layouts_fit_weakly(&inference->layouts, element, pointer->interior,
+				   inference_size(inference, pointer->target));
+
+	if (claim.fit != LAYOUT_ARRAY)
+		return apply(inference, element, pointer);
+	return claims_add(&inference->claims, rank_of(LAYOUT_FLEXIBLE, pointer),
+			  &(struct claim){ pointer->target, claim.type, claim.elements,
+					   HEAP_EVIDENCE_POINTER, pointer->is_sure });
+}
+
 // Applies the slots at an offset of the pointer's holder.
 HEAP_MUST_CHECK
 static struct heap_error *apply_all(struct inference *inference, const struct heap_slot *slots,
@@ -94,11 +110,14 @@ static struct heap_error *apply_all(struct inference *inference, const struct he
 		return NULL;
 	behind.interior -= prefix;
 	if (count > 1 || slots->pointee == HEAP_NO_TYPE) {
-		heap_type_id pointee;
+		struct union_pointee pointee;
 
-		HEAP_TRY(union_tags_ask(inference, pointer, offset, &behind.is_sure, &pointee));
-		if (pointee != HEAP_NO_TYPE)
-			return apply(inference, pointee, &behind);
+		HEAP_TRY(union_tags_ask(inference, pointer, offset, &pointee));
+		if (pointee.type != HEAP_NO_TYPE) {
+			behind.is_sure &= pointee.is_sure;
+			return pointee.is_array ? apply_array(inference, pointee.type, &behind)
+						: apply(inference, pointee.type, &behind);
+		}
 	}
 	if (count == 1)
 		return apply(inference, slots->pointee, &behind);

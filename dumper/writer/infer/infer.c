@@ -26,6 +26,7 @@ enum {
 	PATIENT_ROUNDS = 8,     // of these; then pools are divided without waiting for single hints
 	MANY = 1000,
 	FEW_NEW = 128,       // claims on less than one in so many objects are few
+	FEW_FOR_UNIONS = 16, // likewise, for the tags of unions
 	FEW_TO_LEARN = 1024, // likewise, to learn from
 	PASSES_FOR_FEW = 8,
 };
@@ -298,7 +299,7 @@ static struct heap_error *advance(struct inference *inference, int small, uint64
 		HEAP_TRY(find_runtimes(inference, true, named));
 	if (*named == 0)
 		HEAP_TRY(block_prefixes_find(inference, BLOCK_PREFIX_TEXTS, true, named));
-	if (*named == 0 && pass(inference, &inference->unions, FEW_NEW))
+	if (*named == 0 && pass(inference, &inference->unions, FEW_FOR_UNIONS))
 		HEAP_TRY(union_tags_learn(inference, named));
 	if (*named == 0)
 		HEAP_TRY(naming_claim(inference, NAMING_LIKELY, PASS_NEWS, named));

@@ -43,15 +43,16 @@ void union_tags_deinit(struct union_tags *tags);
 HEAP_MUST_CHECK
 struct heap_error *union_tags_learn(struct inference *inference, uint64_t *learned);
 
-/**
- * The type that a pointer in a union leads to, by the union's tag.
- *
- * @param offset   of the pointer in its holder
- * @param is_sure  set to false if no sure name of such a block says so
- * @param result   HEAP_NO_TYPE: unknown
- */
+/** The target of a pointer in a union. */
+struct union_pointee {
+	heap_type_id type; /**< HEAP_NO_TYPE: unknown */
+	bool is_sure;      /**< sure names of such blocks say so */
+	bool is_array;     /**< blocks have any number of that type */
+};
+
+/** Asks a union's tag where a pointer in it leads to. @param offset  of the pointer in its holder */
 HEAP_MUST_CHECK
 struct heap_error *union_tags_ask(struct inference *inference, const struct pointer *pointer,
-				  uint64_t offset, bool *is_sure, heap_type_id *result);
+				  uint64_t offset, struct union_pointee *result);
 
 #endif

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef UNION_CHOICES_H
+#define UNION_CHOICES_H
+
+/**
+ * The pointers in unions, and the numbers in the structs around them, one of which may tell what a pointer
+ * leads to: see union_tags.h.
+ */
+
+#include "dumper/writer/infer/inference.h"
+
+enum {
+	UNION_LEVELS = 3,   /**< structs around a union that may have its tag, innermost first */
+	UNION_NUMBERS = 24, /**< in a struct, that may be the tag */
+};
+
+#define UNION_NO_CHOICE UINT32_MAX
+
+/** A number that may be the tag. */
+struct union_number {
+	heap_type_id type;
+	uint32_t offset; /**< in the struct */
+	uint8_t size, shift, bits;
+};
+
+/** The meaning of a tag's value. */
+struct union_meaning {
+	uint64_t value;
+	heap_type_id type;
+	bool is_sure;
+	bool is_array; /**< of any number of that type */
+};
+
+/** A pointer in a union, in a struct that has numbers. */
+struct union_choice {
+	heap_type_id holder;  /**< the struct */
+	uint64_t offset;      /**< of the pointer in it */
+	uint64_t union_start; /**< in it */
+	struct union_number numbers[UNION_NUMBERS];
+	uint32_t number_count;
+	uint32_t tag;                   /**< in numbers */
+	struct union_meaning *meanings; /**< [meaning_count] */
+	uint32_t meaning_count;
+	bool is_changed; /**< its pointers are to be followed again */
+};
+
+/** The choices for a pointer of a type. */
+struct union_place {
+	heap_type_id type;
+	uint64_t offset;
+	uint32_t choices[UNION_LEVELS]; /**< UNION_NO_CHOICE: none */
+	uint64_t starts[UNION_LEVELS];  /**< where their structs begin in the type */
+};
+
+/**
+ * Finds the choices for a pointer in a value.
+ *
+ * @param address  where the value begins; gets where the one of several begins that has the pointer
+ * @param offset   of the pointer in the value
+ * @param result   NULL: it is in no union. Valid until the next call
+ */
+HEAP_MUST_CHECK
+struct heap_error *union_choices_find(struct inference *inference, heap_type_id type,
+				      uint64_t *address, uint64_t offset,
+				      const struct union_place **result);
+
+/** True if objects of a type may have pointers in unions. */
+bool union_choices_concern(struct inference *inference, heap_type_id type);
+
+/** Reads a number. @param address  of its struct */
+uint64_t union_choices_read(const struct inference *inference, const struct union_number *number,
+			    uint64_t address);
+
+#endif

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/infer/union_groups.h"
+
+#include "dumper/writer/base/progress.h"
+#include "dumper/writer/infer/naming.h"
+
+#include <stdlib.h>
+
+enum {
+	CHECKED = 64,      // blocks of a value whose contents are read
+	HOLDERS = 1 << 16, // that are learned from
+	SAMPLED = 128,     // blocks of a value that are held against the alternatives
+	TEXT_SCORE = 3,
+	SCORED_EDGES = 8, // of a block
+};
+
+// Between these no tag is, but addresses.
+#define LARGEST (UINT64_C(1) << 32)
+#define SMALLEST_NEGATIVE (UINT64_MAX - INT32_MAX)
+
+void union_lesson_deinit(struct union_lesson *lesson)
+{
+	for (size_t i = 0; i < lesson->tallies.count; i++) {
+		for (uint32_t j = 0; j < UNION_NUMBERS; j++)
+			free(lesson->tallies.items[i].groups[j].list);
+	}
+	heap_array_deinit(&lesson->tallies);
+	free(lesson->words);
+}
+
+static uint32_t add_alternative(struct union_tally *tally, heap_type_id type)
+{
+	for (uint32_t i = 0; i < tally->alternative_count; i++) {
+		if (tally->alternatives[i] == type)
+			return i;
+	}
+	if (type == HEAP_NO_TYPE || tally->alternative_count == UNION_ALTERNATIVES)
+		return UNION_ALTERNATIVES;
+	tally->alternatives[tally->alternative_count] = type;
+	return tally->alternative_count++;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *find_group(struct union_groups *groups, uint64_t value,
+				     struct union_group **result)
+{
+	uint32_t at = 0;
+
+	*result = NULL;
+	while (!groups->are_too_many && at < groups->count && groups->list[at].value != value)
+		at++;
+	if (at == UNION_VALUES)
+		groups->are_too_many = true;
+	if (groups->are_too_many)
+		return NULL;
+	if (at == groups->count) {
+		HEAP_TRY(heap_reserve(groups->list, groups->capacity, (size_t)groups->count + 1));
+		groups->list[groups->count++] = (struct union_group){ .value = value };
+	}
+	*result = &groups->list[at];
+	return NULL;
+}
+
+// How a block of a size may be of an alternative's type: by itself, or as several.
+static struct layout_claim fit(const struct inference *inference, heap_object_id target,
+			       heap_type_id type)
+{
+	uint64_t size = inference_size(inference, target);
+	struct layout_claim claim = layouts_fit(&inference->layouts, type, size);
+
+	if (claim.fit == LAYOUT_NONE)
+		claim = layouts_fit_weakly(&inference->layouts, type, 0, size);
+	if (claim.fit == LAYOUT_SLACK || claim.fit == LAYOUT_ELEMENT)
+		claim.fit = LAYOUT_NONE;
+	return claim;
+}
+
+// True if a block may have a type by its size and hints: also as the first part of another one.
+static bool may_be(const struct inference *inference, heap_object_id target, heap_type_id type)
+{
+	struct layout_wholes wholes;
+
+	if (hints_ask(inference, target, type) == VERDICT_AGAINST)
+		return false;
+	if (fit(inference, target, type).fit != LAYOUT_NONE)
+		return true;
+	wholes = layouts_exact_wholes(&inference->layouts, type, 0,
+				      inference_size(inference, target));
+	return wholes.at < wholes.end;
+}
+
+// Counts the pointers of a block for which a type has one, less those for which it has none.
+HEAP_MUST_CHECK
+static struct heap_error *score_edges(struct inference *inference, heap_object_id target,
+				      heap_type_id type, int *result)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	uint32_t edge = snapshot->edge_first[target], end = snapshot->edge_first[target + 1];
+	uint64_t prefix = inference_prefix(inference, target);
+	const struct heap_repetition *repetition;
+
+	*result = 0;
+	HEAP_TRY(heap_repetitions_find(&inference->repetitions, type, &repetition));
+	for (int i = 0; i < SCORED_EDGES && edge < end; i++, edge++) {
+		uint64_t offset = snapshot->edge_slot[edge] * UINT64_C(8);
+		uint32_t first, last;
+
+		if (offset >= prefix)
+			*result +=
+				heap_repetition_slots_at(repetition, offset - prefix, &first, &last)
+					? 1
+					: -1;
+	}
+	return NULL;
+}
+
+// How well the contents of a block go with an alternative.
+struct score {
+	bool is_known;
+	bool agrees;
+	int points;
+};
+
+HEAP_MUST_CHECK
+static struct heap_error *score(const struct union_lesson *lesson, heap_object_id target,
+				heap_type_id type, struct score *result)
+{
+	struct inference *inference = lesson->inference;
+	struct layout_claim claim = fit(inference, target, type);
+	struct content content;
+
+	*result = (struct score){ true, true, 0 };
+	if (claim.fit == LAYOUT_NONE)
+		return NULL;
+	content_read(inference, target, lesson->words, &content);
+	if (layouts_is_character(&inference->layouts, type) &&
+	    content_is_text(inference, &content, inference_size(inference, target))) {
+		result->points = TEXT_SCORE;
+		return NULL;
+	}
+
+	int points = content_score(inference, &content, claim.type, claim.elements);
+
+	HEAP_TRY(score_edges(inference, target, type, &result->points));
+	result->points += points;
+	result->agrees = points >= 0;
+	return NULL;
+}
+
+// True if a block's name does not come from unions' pointers.
+static bool is_voter(const struct inference *inference, heap_object_id object)
+{
+	uint8_t rank = inference->claims.name_rank[object];
+
+	return rank <= RANK_DISCRIMINATOR || rank == RANK_SITE;
+}
+
+struct sighting {
+	heap_object_id target;
+	uint64_t address; // of the struct
+	uint32_t vote;    // an alternative
+	bool is_voting;
+	bool may_be[UNION_ALTERNATIVES];
+	struct score scores[UNION_ALTERNATIVES];
+};
+
+static void note_size(struct union_group *group, uint64_t size)
+{
+	uint32_t at = 0;
+
+	while (at < group->size_count && group->sizes[at] != size)
+		at++;
+	if (at == UNION_SIZES)
+		return;
+	group->sizes[at] = size;
+	group->size_count = at < group->size_count ? group->size_count : at + 1;
+}
+
+bool union_groups_are_arrays(const struct inference *inference, const struct union_group *group,
+			     heap_type_id type)
+{
+	uint32_t i = 0;
+
+	while (i < group->size_count &&
+	       group->sizes[i] % layouts_size(&inference->layouts, type) == 0)
+		i++;
+	return i == UNION_SIZES;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_to_group(const struct union_lesson *lesson,
+				       const struct union_tally *tally, struct sighting *sighting,
+				       struct union_group *group)
+{
+	for (uint32_t i = 0; i < tally->alternative_count; i++) {
+		struct union_support *support = &group->support[i];
+		struct score *points = &sighting->scores[i];
+
+		progress_step();
+		support->seen++;
+		support->fitting += sighting->may_be[i];
+		if (support->checked == CHECKED)
+			continue;
+		if (!points->is_known)
+			HEAP_TRY(score(lesson, sighting->target, tally->alternatives[i], points));
+		support->checked++;
+		support->agreeing += points->agrees;
+		support->score += points->points;
+	}
+	return NULL;
+}
+
+// Finds how a block goes with the alternatives, but for its contents.
+static void sight(const struct inference *inference, const struct union_tally *tally,
+		  struct sighting *sighting)
+{
+	for (uint32_t i = 0; i < tally->alternative_count; i++) {
+		sighting->may_be[i] = may_be(inference, sighting->target, tally->alternatives[i]);
+		sighting->scores[i].is_known = false;
+	}
+}
+
+// Adds the pointees of a slot to the alternatives, and the sure name of the block that it leads to.
+static void add_alternatives(const struct inference *inference, const struct heap_slots *slots,
+			     uint32_t first, uint32_t end, struct union_tally *tally,
+			     struct sighting *sighting)
+{
+	for (uint32_t i = first; i < end; i++) {
+		tally->is_open |= slots->list[i].pointee == HEAP_NO_TYPE;
+		if (add_alternative(tally, slots->list[i].pointee) == tally->declared)
+			tally->declared++;
+	}
+	sighting->is_voting = is_voter(inference, sighting->target);
+	if (sighting->is_voting)
+		sighting->vote =
+			add_alternative(tally, inference->capture->snapshot.type[sighting->target]);
+}
+
+static void count_block(const struct inference *inference, const struct sighting *sighting,
+			struct union_group *group)
+{
+	group->count++;
+	group->voters += sighting->is_voting;
+	if (sighting->is_voting && sighting->vote < UNION_ALTERNATIVES)
+		group->support[sighting->vote].votes++;
+	note_size(group, inference_size(inference, sighting->target));
+}
+
+// Counts one pointer in the groups of all numbers that may be its tag.
+HEAP_MUST_CHECK
+static struct heap_error *see(struct union_lesson *lesson, uint32_t number,
+			      const struct heap_slots *slots, uint32_t first, uint32_t end,
+			      struct sighting *sighting)
+{
+	struct inference *inference = lesson->inference;
+	const struct union_choice *choice = &inference->union_tags.choices[number];
+	struct union_group *groups[UNION_NUMBERS];
+	struct union_tally *tally;
+	uint32_t count = 0;
+
+	while (lesson->tallies.count <= number)
+		HEAP_TRY(heap_array_append(&lesson->tallies, (struct union_tally){ 0 }));
+	tally = &lesson->tallies.items[number];
+	add_alternatives(inference, slots, first, end, tally, sighting);
+	for (uint32_t i = 0; i < choice->number_count; i++) {
+		struct union_group *group;
+
+		uint64_t value =
+			union_choices_read(inference, &choice->numbers[i], sighting->address);
+
+		progress_step();
+		if (value >= LARGEST && value < SMALLEST_NEGATIVE)
+			continue;
+		HEAP_TRY(find_group(&tally->groups[i], value, &group));
+		if (!group)
+			continue;
+		count_block(inference, sighting, group);
+		if (group->count < SAMPLED)
+			groups[count++] = group;
+	}
+	if (count > 0)
+		sight(inference, tally, sighting);
+	for (uint32_t i = 0; i < count; i++)
+		HEAP_TRY(add_to_group(lesson, tally, sighting, groups[i]));
+	return NULL;
+}
+
+// Visits a pointer if it is in a union, and its place in the union holds something.
+HEAP_MUST_CHECK
+static struct heap_error *visit_pointer(struct inference *inference, const struct held_value *value,
+					struct union_pointer *pointer, union_visitor *visit,
+					void *context)
+{
+	pointer->address = value->address;
+	if (!held_parts_has(inference->held, value, pointer->offset))
+		return NULL;
+	HEAP_TRY(union_choices_find(inference, value->type, &pointer->address, pointer->offset,
+				    &pointer->place));
+	return pointer->place ? visit(context, pointer) : NULL;
+}
+
+struct heap_error *union_groups_visit(struct inference *inference, heap_object_id object,
+				      union_visitor *visit, void *context)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	const struct held_value value = inference_value(inference, object);
+	uint64_t prefix = inference_prefix(inference, object);
+	struct union_pointer pointer = { .holder = object };
+
+	HEAP_TRY(heap_repetitions_find(&inference->repetitions, value.type, &pointer.repetition));
+	for (uint32_t i = snapshot->edge_first[object]; i < snapshot->edge_first[object + 1]; i++) {
+		uint64_t slot = snapshot->edge_slot[i] * UINT64_C(8);
+
+		progress_step();
+		if (slot < prefix)
+			continue;
+		pointer.edge = i;
+		pointer.offset = slot - prefix;
+		HEAP_TRY(visit_pointer(inference, &value, &pointer, visit, context));
+	}
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *see_pointer(void *context, const struct union_pointer *pointer)
+{
+	struct union_lesson *lesson = context;
+	struct inference *inference = lesson->inference;
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	struct sighting sighting = { .target = snapshot->edge_target[pointer->edge] };
+	uint64_t interior = snapshot->edge_interior[pointer->edge];
+	uint64_t prefix = inference_prefix(inference, sighting.target);
+	uint32_t first, end;
+	const struct heap_slots *slots =
+		heap_repetition_slots_at(pointer->repetition, pointer->offset, &first, &end);
+
+	if (!slots || interior < prefix || !layouts_is_start(interior - prefix))
+		return NULL;
+	for (uint32_t i = 0; i < UNION_LEVELS; i++) {
+		sighting.address = pointer->address + pointer->place->starts[i];
+		if (pointer->place->choices[i] != UNION_NO_CHOICE)
+			HEAP_TRY(see(lesson, pointer->place->choices[i], slots, first, end,
+				     &sighting));
+	}
+	return NULL;
+}
+
+struct heap_error *union_groups_gather(struct union_lesson *lesson)
+{
+	struct inference *inference = lesson->inference;
+	heap_object_id objects = inference->capture->objects.count, holders = 0, seen = 0;
+
+	for (heap_object_id i = 0; i < objects && !progress_is_late(); i++) {
+		progress_step();
+		holders += union_choices_concern(inference, inference->capture->snapshot.type[i]);
+	}
+	for (heap_object_id i = 0; holders > 0 && i < objects && !progress_is_late(); i++) {
+		progress_step();
+		if (union_choices_concern(inference, inference->capture->snapshot.type[i]) &&
+		    naming_samples(seen++, holders / HOLDERS + 1))
+			HEAP_TRY(union_groups_visit(inference, i, see_pointer, lesson));
+	}
+	return NULL;
+}

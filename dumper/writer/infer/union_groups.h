@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef UNION_GROUPS_H
+#define UNION_GROUPS_H
+
+/**
+ * The blocks that pointers in unions lead to, grouped by the value of each number that may be the union's tag,
+ * and how well each type that they may have goes with them.
+ */
+
+#include "dumper/writer/infer/union_choices.h"
+
+#include "lib/base/array.h"
+
+enum {
+	UNION_ALTERNATIVES = 48, /**< types that a pointer may lead to */
+	UNION_VALUES = 64,       /**< of a tag */
+	UNION_SIZES = 3,         /**< of blocks that are arrays */
+};
+
+/** How well a group goes with one alternative. */
+struct union_support {
+	uint32_t votes;    /**< blocks that surely have that type */
+	uint32_t seen;     /**< blocks that were held against it */
+	uint32_t fitting;  /**< of these, blocks of which nothing but contents speaks against it */
+	uint32_t checked;  /**< blocks whose contents were read */
+	uint32_t agreeing; /**< of these */
+	int64_t score;     /**< of their contents */
+};
+
+/** The pointers whose tag has one value. */
+struct union_group {
+	uint64_t value;
+	uint32_t count, voters;
+	uint64_t sizes[UNION_SIZES]; /**< [size_count] of the blocks, the first ones */
+	uint32_t size_count;
+	struct union_support support[UNION_ALTERNATIVES];
+};
+
+/** The groups by one number. */
+struct union_groups {
+	struct union_group *list; /**< [count] */
+	uint32_t count, capacity;
+	bool are_too_many;
+};
+
+/** The evidence for one choice. */
+struct union_tally {
+	heap_type_id alternatives[UNION_ALTERNATIVES];
+	uint32_t alternative_count;
+	uint32_t declared; /**< of these, those that the union's members point to */
+	bool is_open;      /**< there is a void *: the pointee may be any type */
+	struct union_groups groups[UNION_NUMBERS];
+	uint64_t explained
+		[UNION_NUMBERS]; /**< for union_tags.c: pointers, if the number is the tag */
+};
+
+struct union_lesson {
+	struct inference *inference;
+	struct HEAP_ARRAY(struct union_tally) tallies; /**< by choice */
+	uint64_t *words;                               /**< [CONTENT_WORDS + 1] the caller's */
+};
+
+/** Groups the blocks of all choices. union_lesson_deinit() frees the result, also after an error. */
+HEAP_MUST_CHECK
+struct heap_error *union_groups_gather(struct union_lesson *lesson);
+
+void union_lesson_deinit(struct union_lesson *lesson);
+
+/** True if a group's blocks are arrays of a type, of several lengths. */
+bool union_groups_are_arrays(const struct inference *inference, const struct union_group *group,
+			     heap_type_id type);
+
+/** A pointer in a union that is visited. */
+struct union_pointer {
+	heap_object_id holder;
+	uint32_t edge;
+	const struct heap_repetition *repetition; /**< of the holder's type */
+	const struct union_place *place;
+	uint64_t address; /**< of the value that has it: see union_choices_find() */
+	uint64_t offset;  /**< in its holder */
+};
+
+typedef struct heap_error *union_visitor(void *context, const struct union_pointer *pointer);
+
+/** Visits the pointers in unions of one object. */
+HEAP_MUST_CHECK
+struct heap_error *union_groups_visit(struct inference *inference, heap_object_id object,
+				      union_visitor *visit, void *context);
+
+#endif
