@@ -58,6 +58,30 @@ struct heap_error *heap_section_damaged(uint32_t tag, const char *why)
 
 // --- the directory -----------------------------------------------------------
 
+// Files that people take for snapshots, by how they begin.
+static const struct {
+	const char *magic;
+	const char *advice; // what the file is, and what to do with it
+} others[] = {
+	{ "HSTRACE", "a trace, not a heap snapshot: heapsh-trace reads it, also while it is being "
+		     "written" },
+	{ "\177ELF", "an ELF file, not a heap snapshot: of a core, heapsnap core makes one" },
+	{ "\x1f\x8b", "compressed by gzip: a heap snapshot is read as it was written" },
+	{ "\x28\xb5\x2f\xfd", "compressed by zstd: a heap snapshot is read as it was written" },
+	{ "\xfd"
+	  "7zXZ",
+	  "compressed by xz: a heap snapshot is read as it was written" },
+};
+
+static const char *find_advice(const uint8_t *header)
+{
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		if (memcmp(header, others[i].magic, strlen(others[i].magic)) == 0)
+			return others[i].advice;
+	}
+	return "not a heap snapshot";
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *check_header(const uint8_t *header, uint64_t size)
 {
@@ -65,12 +89,10 @@ static struct heap_error *check_header(const uint8_t *header, uint64_t size)
 
 	if (size == 0)
 		return heap_error_create(HEAP_ERROR_FORMAT, "the file is empty");
-	if (size >= HEAP_HEADER_SIZE && memcmp(header, "HSTRACE", 7) == 0)
-		return heap_error_create(HEAP_ERROR_FORMAT,
-					 "a trace, not a heap snapshot: heapsh-trace reads it, "
-					 "also while it is being written");
-	if (size < HEAP_HEADER_SIZE || memcmp(header, HEAP_FILE_MAGIC, HEAP_MAGIC_SIZE) != 0)
+	if (size < HEAP_HEADER_SIZE)
 		return heap_error_create(HEAP_ERROR_FORMAT, "not a heap snapshot");
+	if (memcmp(header, HEAP_FILE_MAGIC, HEAP_MAGIC_SIZE) != 0)
+		return heap_error_create(HEAP_ERROR_FORMAT, "%s", find_advice(header));
 	version = heap_get_u32(header + 8);
 	flags = heap_get_u32(header + 12);
 	if (version > HEAP_FILE_VERSION)

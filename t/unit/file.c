@@ -404,6 +404,8 @@ struct damage {
 
 static const struct damage damages[] = {
 	{ 'h', 0, 4, 0, "not a heap snapshot" },
+	{ 'h', 0, 4, 0x00088b1f, "compressed by gzip: a heap snapshot is read as it was written" },
+	{ 'h', 0, 4, 0xfd2fb528, "compressed by zstd: a heap snapshot is read as it was written" },
 	{ 'h', 8, 4, 2, "written by a newer heapsnap (format 2); this one reads up to 1" },
 	{ 'h', 8, 4, 0, "the header is damaged" },
 	{ 'h', 12, 4, 0x10000,
@@ -558,7 +560,8 @@ static void what_is_no_file_is_refused(void **state)
 	assert_error(heap_file_open("/dev/null", &file), HEAP_ERROR_FORMAT,
 		     "/dev/null: not a regular file");
 	assert_error(heap_file_open("/proc/self/exe", &file), HEAP_ERROR_FORMAT,
-		     "/proc/self/exe: not a heap snapshot");
+		     "/proc/self/exe: an ELF file, not a heap snapshot: of a core, heapsnap core "
+		     "makes one");
 }
 
 static void write_errors_are_told_once(void **state)
