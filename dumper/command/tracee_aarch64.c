@@ -240,7 +240,7 @@ struct vectors {
 
 static void *read_vectors(pid_t tid, uint64_t set, size_t *size)
 {
-	struct sve_header header;
+	struct sve_header header = { 0 };
 	struct vectors *result;
 
 	if (!get_set(tid, set, &header, sizeof(header)) || !(header.flags & SVE_REGISTERS))
