@@ -18,7 +18,7 @@
 static const char version[] =
 #if defined(__aarch64__)
 	"heapsnap " HEAPSH_VERSION " for aarch64\n"
-	"without attach and watch; tested in emulated machines only: see heapsh-limits(7)\n";
+	"tested in emulated machines only: see heapsh-limits(7)\n";
 #else
 	"heapsnap " HEAPSH_VERSION " for x86-64\n";
 #endif

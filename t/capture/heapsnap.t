@@ -65,7 +65,7 @@ my ($version) = map { /^VERSION\s*:=\s*(\S+)/ } <$makefile>;
 my $aarch64 = `uname -m` eq "aarch64\n";
 my ($built, $limits) = split /^/, $output;
 is $built, "heapsnap $version for " . ($aarch64 ? 'aarch64' : 'x86-64') . "\n", '--version tells the version and the machine';
-like $limits // '', $aarch64 ? qr/ see heapsh-limits\(7\)$/ : qr/^$/, '... and what is not there on it';
+like $limits // '', $aarch64 ? qr/ see heapsh-limits\(7\)$/ : qr/^$/, '... and how much of it was tested';
 
 # --- run -------------------------------------------------------------------------
 
