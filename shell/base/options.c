@@ -70,3 +70,17 @@ bool options_number(const char *word, uint64_t least, uint64_t most, uint64_t *r
 	return *word >= '0' && *word <= '9' && !*end && errno == 0 && *result >= least &&
 	       *result <= most;
 }
+
+bool options_limit(const struct options_program *program, uint64_t *limit)
+{
+	return options_number(optarg, 0, UINT64_MAX, limit) ||
+	       options_complain(program, "limit", optarg);
+}
+
+bool options_have_operands(const struct options_program *program, int argc, int wanted)
+{
+	if (argc - optind == wanted)
+		return true;
+	fputs(program->usage, stderr);
+	return false;
+}

@@ -26,6 +26,12 @@ int options_take(const struct options_program *program, int argc, char **argv, c
 /** Reports a value that an option does not have, and the usage. @return false */
 bool options_complain(const struct options_program *program, const char *option, const char *value);
 
+/** Takes the value of --limit, from optarg. @return false if it is no number, which has been reported */
+bool options_limit(const struct options_program *program, uint64_t *limit);
+
+/** True if there are @p wanted operands behind the options; prints the usage otherwise. */
+bool options_have_operands(const struct options_program *program, int argc, int wanted);
+
 /** Parses a decimal number from @p least to @p most. @return false if it is none */
 bool options_number(const char *word, uint64_t least, uint64_t most, uint64_t *result);
 

@@ -62,8 +62,7 @@ static bool take_option(int option, struct options *options)
 		options->by = tally_parse(optarg);
 		return options->by != TALLY_WAYS || options_complain(&program, "by", optarg);
 	case 'l':
-		return options_number(optarg, 0, UINT64_MAX, &options->limit) ||
-		       options_complain(&program, "limit", optarg);
+		return options_limit(&program, &options->limit);
 	default:
 		return false;
 	}
@@ -83,10 +82,7 @@ static bool parse_options(int argc, char **argv, struct options *options)
 		if (!take_option(option, options))
 			return false;
 	}
-	if (argc - optind == 1)
-		return true;
-	fputs(program.usage, stderr);
-	return false;
+	return options_have_operands(&program, argc, 1);
 }
 
 // --- counting ------------------------------------------------------------------------
