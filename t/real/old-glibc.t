@@ -1,9 +1,9 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The blocks of processes with an older glibc, in a Debian of their own: heapsnap attaches from outside.
+# The blocks of processes with another glibc, in a Debian of their own: heapsnap attaches from outside.
 # t/unit/blocks.c has all versions, made up; here run those that can be had. `make check-real`, as root:
 #
-#	prove t/real/old-glibc.t                                  bullseye: glibc 2.31
+#	prove t/real/old-glibc.t                                  bullseye, trixie: glibc 2.31, 2.41
 #	SUITES='buster stretch' MIRROR=http://archive.debian.org/debian prove t/real/old-glibc.t
 #
 # The systems are made by debootstrap, and kept in build/old-glibc.
@@ -22,6 +22,8 @@ plan skip_all => 'there is no debootstrap' if system('command -v debootstrap >/d
 
 my $where = "$Heapsh::build/old-glibc";
 my $mirror = $ENV{MIRROR} || 'http://deb.debian.org/debian';
+# jemalloc there is built for addresses of 57 bits.
+my %more = (trixie => ',libjemalloc2');
 mkdir $where;
 
 # @return the root of a system with a compiler, or undef
@@ -29,23 +31,28 @@ sub make_root {
     my ($suite) = @_;
     my $root = "$where/$suite";
     return $root if -e "$root.made";
-    system("rm -rf --one-file-system $root && debootstrap --variant=minbase --include=gcc,libc6-dev $suite $root $mirror >$root.log 2>&1") == 0
+    system("rm -rf --one-file-system $root && debootstrap --variant=minbase --include=gcc,libc6-dev@{[$more{$suite} // '']} $suite $root $mirror >$root.log 2>&1") == 0
         or return;
     open my $made, '>', "$root.made" or die $!;
     return $root;
 }
 
-for my $suite (split ' ', $ENV{SUITES} || 'bullseye') {
+for my $suite (split ' ', $ENV{SUITES} || 'bullseye trixie') {
   SKIP: {
         my $root = make_root($suite) or skip "$suite cannot be had: see $where/$suite.log", 1;
         mkdir "$root/live";
         copy('t/programs/live-blocks.c', "$root/live") or die $!;
-        is system("chroot $root gcc -O1 -pthread -D_GNU_SOURCE -o /live/blocks /live/live-blocks.c"), 0, "$suite: the program" or next;
+        my $compile = "chroot $root gcc -O1 -pthread -D_GNU_SOURCE /live/live-blocks.c -o /live";
+        is system("$compile/blocks && $compile/explicit -DLIVE_BLOCKS_EXPLICIT"), 0, "$suite: the programs" or next;
         my ($version) = `chroot $root ldd --version` =~ /(\d+\.\d+)$/m;
         for my $way ('1 4000', '8 5000', '2 3000 foreign', '4 3000 crossed') {
             my $program = Heapsh->start('/usr/sbin/chroot', bare => 1, args => [ $root, '/live/blocks', '/live/log', split ' ', $way ]);
             LiveBlocks::are_exact($program, "glibc $version, $way", 64, log => "$root/live/log");
         }
+        next unless $more{$suite};
+        my $program = Heapsh->start('/usr/sbin/chroot', bare => 1,
+            args => [ $root, 'env', 'LD_PRELOAD=libjemalloc.so.2', '/live/explicit', '/live/log', 4, 3000, 'crossed' ]);
+        LiveBlocks::are_exact($program, "jemalloc of $suite", 5000, log => "$root/live/log", own => 8);
     }
 }
 done_testing;

@@ -2,8 +2,8 @@
 /*
  * jemalloc 5.3: include/jemalloc/internal/{rtree,edata,bitmap,cache_bin,sc}.h.
  *
- *	root of a radix tree, 2 MiB of zeros behind the data of a module; an entry per GiB
- *	  └▶ leaf, 2 MiB; an entry per page: edata │ size class
+ *	root of a radix tree, zeros behind the data of a module
+ *	  └▶ leaf; an entry per page: edata │ size class
  *	       └▶ edata: extent, slab's bitmap of free regions
  *	threads' storage ──▶ cached regions, which are free
  *
@@ -13,15 +13,16 @@
 #include "dumper/writer/base/machine.h"
 #include "dumper/writer/scan/blocks.h"
 #include "dumper/writer/scan/window.h"
-#include "lib/base/search.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-	PAGE = 4096,
-	GIB_BITS = 30,
-	TABLE = 2 << 20, // bytes of the root, and of each leaf
+	PAGE_BITS = 12,
+	PAGE = 1 << PAGE_BITS,
+	NODE_BITS = 15,
+	NODE_BYTES = 8 << NODE_BITS,
+	TABLE = 2 << 20, // bytes of the largest root, and of the largest leaf
 	EDATA = 128,     // its alignment
 	BITMAP_WORDS = 8,
 	CLASSES = 232,
@@ -35,12 +36,26 @@ enum {
 
 #define EDATA_MASK UINT64_C(0x0000ffffffffff80)
 
+// The radix tree depends on how many bits of an address the processor that it was built on uses.
+struct tree {
+	unsigned leaf_bits; // of an address, below a leaf
+	unsigned node_bits; // above them, of nodes between root and leaves; 0: there are none
+	uint64_t root_bytes;
+	uint64_t entry_bytes; // of a leaf
+};
+
+static const struct tree trees[] = {
+	{ 30, 0, TABLE, 8 },               // 48 bits
+	{ 27, NODE_BITS, NODE_BYTES, 16 }, // 57 bits
+};
+
 struct walker {
 	struct blocks *blocks;
 	const struct image *image;
 	const struct block_threads *threads;
 	struct windows windows;
-	struct HEAP_ARRAY(uint64_t) gibs;    // in which there is memory, by address
+	const struct tree *tree;
+	struct HEAP_ARRAY(uint64_t) regions; // of a leaf each, in which there is memory, by address
 	struct HEAP_ARRAY(uint64_t) extents; // addresses of edata
 	uint64_t sizes[CLASSES];
 	uint64_t root;
@@ -69,25 +84,39 @@ static void fill_sizes(uint64_t sizes[CLASSES])
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *list_gibs(struct walker *walker)
+static struct heap_error *list_regions(struct walker *walker)
 {
 	const struct image *image = walker->image;
+	const unsigned bits = walker->tree->leaf_bits;
 
+	walker->regions.count = 0;
 	for (size_t i = 0; i < image->mapping_count; i++) {
 		const struct image_mapping *mapping = &image->mappings[i];
 
 		if (!image_is_private_memory(mapping) && mapping->kind != IMAGE_HEAP)
 			continue;
-		walker->bytes += mapping->end - mapping->start;
-		for (uint64_t gib = mapping->start >> GIB_BITS;
-		     gib <= (mapping->end - 1) >> GIB_BITS && gib < TABLE / 8; gib++) {
-			size_t count = walker->gibs.count;
+		for (uint64_t region = mapping->start >> bits;
+		     region <= (mapping->end - 1) >> bits && region >> (48 - bits) == 0; region++) {
+			size_t count = walker->regions.count;
 
-			if (count == 0 || walker->gibs.items[count - 1] != gib)
-				HEAP_TRY(heap_array_append(&walker->gibs, gib));
+			if (count == 0 || walker->regions.items[count - 1] != region)
+				HEAP_TRY(heap_array_append(&walker->regions, region));
 		}
 	}
 	return NULL;
+}
+
+static uint64_t count_bytes(const struct image *image)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < image->mapping_count; i++) {
+		const struct image_mapping *mapping = &image->mappings[i];
+
+		if (image_is_private_memory(mapping) || mapping->kind == IMAGE_HEAP)
+			bytes += mapping->end - mapping->start;
+	}
+	return bytes;
 }
 
 // --- the radix tree -------------------------------------------------------------
@@ -102,13 +131,14 @@ static bool is_extent_of(struct walker *walker, uint64_t edata, uint64_t page)
 
 // Visits the entries of a leaf. @param all, good  counted up
 HEAP_MUST_CHECK
-static struct heap_error *read_leaf(struct walker *walker, uint64_t gib, uint64_t leaf, size_t *all,
-				    size_t *good)
+static struct heap_error *read_leaf(struct walker *walker, uint64_t region, uint64_t leaf,
+				    size_t *all, size_t *good)
 {
+	const struct tree *tree = walker->tree;
 	uint64_t last = 0;
 
-	for (uint64_t i = 0; i < TABLE / 8; i++) {
-		uint64_t word = window_peek(&walker->windows.far, leaf + i * 8),
+	for (uint64_t i = 0; i < (UINT64_C(1) << tree->leaf_bits) / PAGE; i++) {
+		uint64_t word = window_peek(&walker->windows.far, leaf + i * tree->entry_bytes),
 			 edata = word & EDATA_MASK;
 
 		walker->vain -= walker->vain > 0;
@@ -118,7 +148,7 @@ static struct heap_error *read_leaf(struct walker *walker, uint64_t gib, uint64_
 		++*all;
 		if (*all > FEW_ENTRIES && *good * 2 < *all)
 			return NULL;
-		if (!is_extent_of(walker, edata, (gib << GIB_BITS) + i * PAGE))
+		if (!is_extent_of(walker, edata, (region << tree->leaf_bits) + i * PAGE))
 			continue;
 		// No two extents share their description.
 		if (walker->extents.count > walker->bytes / EDATA)
@@ -129,53 +159,88 @@ static struct heap_error *read_leaf(struct walker *walker, uint64_t gib, uint64_
 	return NULL;
 }
 
-static bool may_be_leaf(const struct walker *walker, uint64_t address)
+static bool has_room(const struct walker *walker, uint64_t address, uint64_t bytes)
 {
 	const struct image_mapping *mapping = image_find(walker->image, address);
 
 	return address != 0 && address % 64 == 0 && image_is_private_memory(mapping) &&
-	       mapping->end - address >= TABLE;
+	       mapping->end - address >= bytes;
+}
+
+// True if an entry of the root may lead there.
+static bool may_be_child(const struct walker *walker, uint64_t address)
+{
+	const struct tree *tree = walker->tree;
+
+	return has_room(walker, address,
+			tree->node_bits ? NODE_BYTES
+					: tree->entry_bytes << tree->leaf_bits >> PAGE_BITS);
+}
+
+// Finds the leaf of a region. @param child  what the root has for it; not 0
+static uint64_t find_leaf(struct walker *walker, uint64_t child, uint64_t region)
+{
+	const struct tree *tree = walker->tree;
+	uint64_t at = region & ((UINT64_C(1) << tree->node_bits) - 1);
+
+	return tree->node_bits ? peek(walker, child + at * 8) : child;
 }
 
 // Reads the tree from a root that may be none. @param found  set to true if it is one
 HEAP_MUST_CHECK
 static struct heap_error *try_root(struct walker *walker, uint64_t root, bool *found)
 {
+	const struct tree *tree = walker->tree;
+	uint64_t bytes = tree->entry_bytes << tree->leaf_bits >> PAGE_BITS;
+	uint64_t child = 0, last = UINT64_MAX;
 	size_t all = 0, good = 0;
 
 	walker->extents.count = 0;
-	for (size_t i = 0; i < walker->gibs.count && walker->vain > 0; i++) {
-		uint64_t leaf = peek(walker, root + walker->gibs.items[i] * 8);
+	for (size_t i = 0; i < walker->regions.count && walker->vain > 0; i++) {
+		uint64_t region = walker->regions.items[i], index = region >> tree->node_bits;
+
+		walker->vain--;
+		if (index != last)
+			child = peek(walker, root + index * 8);
+		last = index;
+		if (child == 0)
+			continue;
+		if (!may_be_child(walker, child))
+			return NULL;
+
+		uint64_t leaf = find_leaf(walker, child, region);
 
 		if (leaf == 0)
 			continue;
-		if (!may_be_leaf(walker, leaf))
+		if (!has_room(walker, leaf, bytes))
 			return NULL;
-		HEAP_TRY(read_leaf(walker, walker->gibs.items[i], leaf, &all, &good));
+		HEAP_TRY(read_leaf(walker, region, leaf, &all, &good));
 	}
 	*found = walker->vain > 0 && all > 0 && good * 100 >= all * MIN_SHARE;
 	return NULL;
 }
 
-// A word in a module's zeros that leads to a leaf: it is the root's entry for one of the GiB.
+// A word in a module's zeros that leads to a leaf or node: it is the root's entry for one of the regions.
 HEAP_MUST_CHECK
 static struct heap_error *try_entry(struct walker *walker, uint64_t address, uint64_t start,
 				    uint64_t end)
 {
-	const uint64_t *gibs = walker->gibs.items;
-	size_t first = heap_partition_point(i, (size_t)0, walker->gibs.count,
-					    end - address + gibs[i] * 8 < TABLE);
+	const struct tree *tree = walker->tree;
+	uint64_t last = UINT64_MAX;
 
-	for (size_t i = first; i < walker->gibs.count && walker->tried < MAX_ROOTS; i++) {
-		uint64_t before = gibs[i] * 8, root = address - before;
+	for (size_t i = 0; i < walker->regions.count && walker->tried < MAX_ROOTS; i++) {
+		uint64_t before = (walker->regions.items[i] >> tree->node_bits) * 8;
 		bool found = false;
 
+		if (before == last || end - address + before < tree->root_bytes)
+			continue;
+		last = before;
 		if (walker->root || address - start < before)
 			break;
 		walker->tried++;
-		HEAP_TRY(try_root(walker, root, &found));
+		HEAP_TRY(try_root(walker, address - before, &found));
 		if (found)
-			walker->root = root;
+			walker->root = address - before;
 	}
 	return NULL;
 }
@@ -193,7 +258,7 @@ static struct heap_error *search_zeros(struct walker *walker, uint64_t start, ui
 
 		uint64_t word = window_peek(&walker->windows.far, at);
 
-		if (word != 0 && may_be_leaf(walker, word))
+		if (word != 0 && may_be_child(walker, word))
 			HEAP_TRY(try_entry(walker, at, start, end));
 	}
 	return NULL;
@@ -213,8 +278,19 @@ static struct heap_error *find_root(struct walker *walker, bool by_name)
 		if (end == 0 || (strstr(mapping->name, "/libjemalloc") != NULL) != by_name)
 			continue;
 		walker->tried = 0;
-		if (end - mapping->start >= TABLE)
+		if (end >= mapping->start + walker->tree->root_bytes)
 			HEAP_TRY(search_zeros(walker, mapping->start, end));
+	}
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *find_tree(struct walker *walker, bool by_name)
+{
+	for (size_t i = 0; i < sizeof(trees) / sizeof(trees[0]) && !walker->root; i++) {
+		walker->tree = &trees[i];
+		HEAP_TRY(list_regions(walker));
+		HEAP_TRY(find_root(walker, by_name));
 	}
 	return NULL;
 }
@@ -332,11 +408,11 @@ static struct heap_error *walk(struct walker *walker)
 	const struct block_mark mark = blocks_mark(blocks);
 
 	fill_sizes(walker->sizes);
-	HEAP_TRY(list_gibs(walker));
+	walker->bytes = count_bytes(walker->image);
 	// A leaf for each GiB that is used, once in vain, and some more.
 	walker->vain = (walker->bytes / TABLE * 2 + MAX_ROOTS) * (TABLE / 8);
-	HEAP_TRY(find_root(walker, true));
-	HEAP_TRY(find_root(walker, false));
+	HEAP_TRY(find_tree(walker, true));
+	HEAP_TRY(find_tree(walker, false));
 	if (!walker->root)
 		return NULL;
 	HEAP_TRY(add_extents(walker));
@@ -358,7 +434,7 @@ static struct heap_error *walk(struct walker *walker)
 static void walker_deinit(struct walker *walker)
 {
 	windows_deinit(&walker->windows);
-	heap_array_deinit(&walker->gibs);
+	heap_array_deinit(&walker->regions);
 	heap_array_deinit(&walker->extents);
 }
 
