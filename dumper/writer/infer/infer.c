@@ -12,6 +12,7 @@
 #include "dumper/writer/base/supervisor.h"
 #include "dumper/writer/base/progress.h"
 #include "dumper/writer/infer/libc_blocks.h"
+#include "dumper/writer/infer/library_types.h"
 #include "dumper/writer/infer/shapes.h"
 
 #include "lib/base/cleanup.h"
@@ -424,6 +425,7 @@ HEAP_MUST_CHECK
 static struct heap_error *infer(struct inference *inference, const heap_type_id *classes,
 				const struct head_words *heads)
 {
+	HEAP_TRY(library_types_define(&inference->capture->snapshot.types));
 	HEAP_TRY(symbol_types_init(&inference->symbol_types, inference->capture, classes));
 	HEAP_TRY(prepare(inference, heads));
 	return run(inference, classes);

@@ -214,6 +214,29 @@ static struct heap_error *adopt_classes(struct library_types *library)
 	return NULL;
 }
 
+// True for a class of the standard library that is declared only.
+static bool is_declared(const struct heap_types *types, heap_type_id id)
+{
+	const uint8_t flags = HEAP_TYPE_DECLARATION | HEAP_TYPE_POLYMORPHIC;
+	const struct heap_type *type = &types->types[id];
+
+	return (type->kind == HEAP_TYPE_CLASS || type->kind == HEAP_TYPE_STRUCT) &&
+	       (type->flags & flags) == HEAP_TYPE_DECLARATION && type->size == 0 &&
+	       begins(heap_types_string(types, type->name), "std::");
+}
+
+// True if a type of that name is defined.
+static bool is_defined(const struct heap_types *types, const char *name)
+{
+	heap_type_id id = 1;
+
+	while (id < types->count &&
+	       (types->types[id].size == 0 ||
+		strcmp(heap_types_string(types, types->types[id].name), name) != 0))
+		id++;
+	return id < types->count;
+}
+
 static void destroy(struct library_types **library)
 {
 	library_types_destroy(*library);
@@ -400,6 +423,18 @@ static struct heap_error *add_named(struct library_types *library, const char *n
 						   .is_complete = base });
 }
 
+static heap_type_id find_base(const struct heap_types *types, const struct base *base)
+{
+	for (heap_type_id id = 1; id < types->count; id++) {
+		const struct heap_type *type = &types->types[id];
+
+		if (type->kind == HEAP_TYPE_BASE && type->size == base->size &&
+		    strcmp(heap_types_string(types, type->name), base->name) == 0)
+			return id;
+	}
+	return HEAP_NO_TYPE;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *resolve_named(struct library_types *library, const char *name,
 					heap_type_id *result)
@@ -415,7 +450,14 @@ static struct heap_error *resolve_named(struct library_types *library, const cha
 		if (strcmp(bases[i].name, name) == 0)
 			base = &bases[i];
 	}
-	return add_named(library, name, base, result);
+	if (base)
+		*result = find_base(library->types, base);
+	return *result == HEAP_NO_TYPE
+		       ? add_named(library, name, base, result)
+		       : add_entry(library,
+				   &(struct entry){ .name = library->types->types[*result].name,
+						    .type = *result,
+						    .is_complete = true });
 }
 
 HEAP_MUST_CHECK
@@ -576,6 +618,28 @@ struct heap_error *library_types_complete(struct library_types *library)
 		}
 	}
 	return NULL;
+}
+
+struct heap_error *library_types_define(struct heap_types *types)
+{
+	CLEANUP(destroy) struct library_types *library = NULL;
+	heap_type_id count = types->count;
+
+	for (heap_type_id id = 1; id < count; id++) {
+		const struct layout *layout =
+			is_declared(types, id)
+				? find_layout(heap_types_string(types, types->types[id].name))
+				: NULL;
+
+		if (!layout || is_defined(types, heap_types_string(types, types->types[id].name)))
+			continue;
+		if (!library)
+			HEAP_TRY(library_types_create(types, &library));
+		HEAP_TRY(add_entry(library, &(struct entry){ .name = types->types[id].name,
+							     .type = id,
+							     .layout = layout }));
+	}
+	return library ? library_types_complete(library) : NULL;
 }
 
 HEAP_MUST_CHECK

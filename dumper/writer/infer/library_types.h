@@ -17,6 +17,13 @@
 
 struct library_types;
 
+/**
+ * Completes classes of the standard library that are only declared, and defined nowhere. For a class whose
+ * instances are in the library, as std::string, clang writes no more (-fno-standalone-debug).
+ */
+HEAP_MUST_CHECK
+struct heap_error *library_types_define(struct heap_types *types);
+
 /** @param types  the snapshot's, which grows; must outlive it */
 HEAP_MUST_CHECK
 struct heap_error *library_types_create(struct heap_types *types, struct library_types **result);
