@@ -22,8 +22,9 @@ plan skip_all => 'there is no debootstrap' if system('command -v debootstrap >/d
 
 my $where = "$Heapsh::build/old-glibc";
 my $mirror = $ENV{MIRROR} || 'http://deb.debian.org/debian';
-# jemalloc there is built for addresses of 57 bits.
-my %more = (trixie => ',libjemalloc2');
+# jemalloc there is built for addresses of 57 bits; tcmalloc is that of gperftools 2.16.
+my %more = (trixie => ',libjemalloc2,libtcmalloc-minimal4t64');
+my %preloaded = (jemalloc => 'libjemalloc.so.2', tcmalloc => 'libtcmalloc_minimal.so.4');
 mkdir $where;
 
 # @return the root of a system with a compiler, or undef
@@ -49,10 +50,11 @@ for my $suite (split ' ', $ENV{SUITES} || 'bullseye trixie') {
             my $program = Heapsh->start('/usr/sbin/chroot', bare => 1, args => [ $root, '/live/blocks', '/live/log', split ' ', $way ]);
             LiveBlocks::are_exact($program, "glibc $version, $way", 64, log => "$root/live/log");
         }
-        next unless $more{$suite};
-        my $program = Heapsh->start('/usr/sbin/chroot', bare => 1,
-            args => [ $root, 'env', 'LD_PRELOAD=libjemalloc.so.2', '/live/explicit', '/live/log', 4, 3000, 'crossed' ]);
-        LiveBlocks::are_exact($program, "jemalloc of $suite", 5000, log => "$root/live/log", own => 8);
+        for my $name ($more{$suite} ? sort keys %preloaded : ()) {
+            my $program = Heapsh->start('/usr/sbin/chroot', bare => 1,
+                args => [ $root, 'env', "LD_PRELOAD=$preloaded{$name}", '/live/explicit', '/live/log', 4, 3000, 'crossed' ]);
+            LiveBlocks::are_exact($program, "$name of $suite", 5000, log => "$root/live/log", own => 12);
+        }
     }
 }
 done_testing;

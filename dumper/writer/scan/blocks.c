@@ -207,10 +207,11 @@ struct heap_error *blocks_find(struct blocks *blocks, const struct image *image,
 		return NULL;
 	if (blocks->doubts[0] != '\0')
 		return heap_error_create(HEAP_ERROR_ABSENT, "%s", blocks->doubts);
-	return heap_error_create(HEAP_ERROR_ABSENT,
-				 "it has allocated nothing yet, or its allocator is none that is "
-				 "known (glibc, jemalloc 5.3, mimalloc 2.0, musl, tcmalloc 2.10): "
-				 "start it by heapsnap run");
+	return heap_error_create(
+		HEAP_ERROR_ABSENT,
+		"it has allocated nothing yet, or its allocator is none that is "
+		"known (glibc, jemalloc 5.3, mimalloc 2.0, musl, tcmalloc 2.10 to 2.16): "
+		"start it by heapsnap run");
 }
 
 // The mappings that touch, from the one that holds an address on.
