@@ -433,6 +433,7 @@ static struct heap_error *open_snapshot(struct capture *capture, struct heap_sna
 	capture->process.content_limit = snapshot->info.content_limit;
 	capture->block_sizes = sizes_by(snapshot->info.allocators);
 	HEAP_TRY(begin(capture));
+	capture->old = snapshot;
 	take_tables(capture, snapshot);
 	// Offsets of strings do not change.
 	HEAP_TRY(strings_adopt(&capture->strings, snapshot->strings, snapshot->string_size));

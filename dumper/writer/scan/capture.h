@@ -32,7 +32,8 @@ struct capture {
 	char root[64];       /**< of the process, where that is not ours */
 	char allocators[64]; /**< whose structures blocks were found by; "": by headers */
 	enum block_sizes block_sizes;
-	char doubts[256]; /**< what of these does not add up; "": all does */
+	char doubts[256];                /**< what of these does not add up; "": all does */
+	const struct heap_snapshot *old; /**< that it is made from; NULL: from a process */
 	/** The result: each stage adds its tables and columns, and store.h the rest. */
 	struct heap_snapshot snapshot;
 	struct strings strings; /**< the snapshot's, until it is written */

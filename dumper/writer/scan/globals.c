@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/scan/globals.h"
 
+#include "dumper/writer/scan/gaps.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/demangle.h"
 
@@ -472,9 +473,79 @@ static bool is_other_memory(const struct capture *capture, const struct image_ma
 			return false;
 	}
 	return is_writable(mapping) && mapping->kind != IMAGE_SPECIAL &&
-	       mapping->kind != IMAGE_HEAP && !holds_blocks(capture, mapping) &&
-	       !holds_stack(capture, mapping) && !overlaps_module_data(capture, mapping) &&
-	       !is_empty_arena(capture, mapping);
+	       mapping->kind != IMAGE_HEAP && !holds_stack(capture, mapping) &&
+	       !overlaps_module_data(capture, mapping) && !is_empty_arena(capture, mapping);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *gather_other(struct capture *capture, const struct image_mapping *mapping,
+				       uint64_t start, uint64_t end)
+{
+	struct heap_root root = {
+		.kind = HEAP_ROOT_MAPPING,
+		.name = strings_add(&capture->strings, mapping->name),
+		.address = start,
+		.size = end - start,
+		.module = HEAP_NO_INDEX,
+		.thread = HEAP_NO_INDEX,
+		.frame = HEAP_NO_INDEX,
+	};
+
+	return gather(capture, &root, ROOTS_ALL_WORDS);
+}
+
+// True if a heap of one of glibc's arenas, which is empty then, begins there.
+static bool may_hold_arena(const struct capture *capture, uint64_t start, uint64_t end)
+{
+	uint64_t at = (start + ARENA_HEAP - 1) / ARENA_HEAP * ARENA_HEAP, arena;
+
+	for (; at < end; at += ARENA_HEAP) {
+		if (image_read(&capture->image, at, &arena, 8) && arena >= ARENA_HEAP &&
+		    arena % ARENA_HEAP < 4096)
+			return true;
+	}
+	return false;
+}
+
+// A snapshot has no chunks, but its roots.
+HEAP_MUST_CHECK
+static struct heap_error *gather_old_gaps(struct capture *capture,
+					  const struct image_mapping *mapping)
+{
+	const struct heap_snapshot *old = capture->old;
+
+	for (uint32_t i = 0; i < old->root_count; i++) {
+		const struct heap_root *root = &old->roots[i];
+
+		if (root->kind == HEAP_ROOT_MAPPING && root->address >= mapping->start &&
+		    root->address < mapping->end)
+			HEAP_TRY(gather_other(capture, mapping, root->address,
+					      root->address + root->size));
+	}
+	return NULL;
+}
+
+// Memory of the program's own allocators, such as Python's, beside large blocks.
+HEAP_MUST_CHECK
+static struct heap_error *gather_gaps(struct capture *capture, const struct image_mapping *mapping)
+{
+	bool has_headers = capture->process.origin == HEAPSNAP_ORIGIN_LIBRARY;
+	CLEANUP_ARRAY struct gaps gaps = { 0 };
+
+	if (capture->old)
+		return gather_old_gaps(capture, mapping);
+	if (mapping->kind != IMAGE_ANONYMOUS || mapping->shared ||
+	    (has_headers && !capture->process.has_chunks) ||
+	    (!has_headers && strcmp(capture->allocators, "glibc") != 0))
+		return NULL;
+	HEAP_TRY(gaps_find(&capture->image, &capture->objects, mapping,
+			   has_headers ? HEAPSNAP_HEADER_SIZE : 0, &gaps));
+	for (size_t i = 0; i < gaps.count; i++) {
+		if (!may_hold_arena(capture, gaps.items[i].start, gaps.items[i].end))
+			HEAP_TRY(gather_other(capture, mapping, gaps.items[i].start,
+					      gaps.items[i].end));
+	}
+	return NULL;
 }
 
 struct heap_error *globals_gather_rest(struct capture *capture)
@@ -490,18 +561,9 @@ struct heap_error *globals_gather_rest(struct capture *capture)
 
 		if (!is_other_memory(capture, mapping))
 			continue;
-
-		struct heap_root root = {
-			.kind = HEAP_ROOT_MAPPING,
-			.name = strings_add(&capture->strings, mapping->name),
-			.address = mapping->start,
-			.size = mapping->end - mapping->start,
-			.module = HEAP_NO_INDEX,
-			.thread = HEAP_NO_INDEX,
-			.frame = HEAP_NO_INDEX,
-		};
-
-		HEAP_TRY(gather(capture, &root, ROOTS_ALL_WORDS));
+		HEAP_TRY(holds_blocks(capture, mapping)
+				 ? gather_gaps(capture, mapping)
+				 : gather_other(capture, mapping, mapping->start, mapping->end));
 	}
 	return NULL;
 }
