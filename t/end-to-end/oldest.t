@@ -26,6 +26,9 @@ sub json { return JSON::PP->new->decode(scalar `$build/heapsh-trace --json --old
 # Has the program write what holds its oldest blocks. @return the file
 sub written {
     my ($program) = @_;
+    # The trace has begun when there are events in its file, behind a head of less than 300 bytes.
+    my $until = time + $Heapsh::patience;
+    select undef, undef, undef, 0.01 while (-s "$program->{directory}/app.trace" || 0) < 300 && time < $until;
     my ($path, $status) = run("timeout $Heapsh::patience $build/heapsnap capture", $program->pid);
     is $status, 0, 'heapsnap capture' or diag $path, $program->errors;
     chomp $path;
