@@ -23,12 +23,18 @@ sub run {
 
 sub json { return JSON::PP->new->decode(scalar `$build/heapsh-trace --json --oldest @_`) }
 
+# The trace has begun when there are events in its file, behind a head of less than 300 bytes.
+sub wait_for_trace {
+    my ($program) = @_;
+    my $until = time + $Heapsh::patience;
+    select undef, undef, undef, 0.01 while (-s "$program->{directory}/app.trace" || 0) < 300 && time < $until;
+    return;
+}
+
 # Has the program write what holds its oldest blocks. @return the file
 sub written {
     my ($program) = @_;
-    # The trace has begun when there are events in its file, behind a head of less than 300 bytes.
-    my $until = time + $Heapsh::patience;
-    select undef, undef, undef, 0.01 while (-s "$program->{directory}/app.trace" || 0) < 300 && time < $until;
+    wait_for_trace($program);
     my ($path, $status) = run("timeout $Heapsh::patience $build/heapsnap capture", $program->pid);
     is $status, 0, 'heapsnap capture' or diag $path, $program->errors;
     chomp $path;
@@ -113,6 +119,7 @@ like +(run("$build/heapsh-trace --oldest $trace"))[0], qr/^What holds them is no
 # --- with the library for snapshots
 
 my $captured = Heapsh->start('old-blocks', run => [qw(--trace app.trace --rate 1)]);
+wait_for_trace($captured);
 my $snapshot = $captured->capture;
 is_deeply [map { brief($_) } @{ json('--snapshot', $snapshot, '--limit 4', "$captured->{directory}/app.trace")->{oldest} }],
     [map { brief($_) } @{ $answer->{oldest} }[0 .. 3]], 'a snapshot tells the same';
