@@ -7,6 +7,7 @@ use warnings;
 use lib 't/lib';
 use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
+use Forms;
 use Heapsh;
 use Test::More;
 
@@ -24,6 +25,7 @@ sub answers {
 }
 
 my $program = Heapsh->start('frontier');
+Forms::wait_until_asleep($program->{pid});
 my %alone;
 for my $threads (1, 2, 3, 16) {
     my $file = "$directory/$threads.snap";

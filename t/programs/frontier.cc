@@ -89,6 +89,8 @@ int main()
 		if (i % 7 == 0)
 			chosen->push_back(nodes[i]);
 	}
+	setvbuf(stdin, nullptr, _IONBF,
+		0); // or getchar() allocates a buffer after the first snapshot
 	puts("ready");
 	fflush(stdout);
 	while (getchar() != EOF)
