@@ -1,7 +1,7 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-3.0-or-later
-# A std::string that the debug information only declares, as clang's does without -fstandalone-debug: texts,
-# and the elements of containers, have the types that g++'s debug information gives them.
+# A std::string that the debug information only declares, as that of clang does for C++14 without
+# -fstandalone-debug: texts, and the elements of containers, have the types that g++ gives them.
 use strict;
 use warnings;
 use File::Temp qw(tempdir);
@@ -44,12 +44,12 @@ for my $way ('g++ -O0', 'clang++ -O0', 'clang++ -O2') {
     SKIP: {
         my ($compiler) = split / /, $way;
         skip "there is no $compiler", 3 if system("command -v $compiler >/dev/null") != 0;
-        my $file = Heapsh::capture_source("$directory/declared.cc", "$way -std=c++17", text => $source);
+        my $file = Heapsh::capture_source("$directory/declared.cc", "$way -std=c++14", text => $source);
         my %count;
         $count{ $_->{type} }++ for @{ Heapsh::ask_json($file, 'find', '--all', 'size', '>0')->{objects} };
         is $count{'class std::string[3]'}, 100, "$way: elements of vectors" or diag explain \%count;
         is grep({ /^char\[/ } map { ($_) x $count{$_} } keys %count), 500, "$way: texts";
-        like scalar(Heapsh::ask($file, 'show', 'orders[0][0]')), qr/customer = "a customer with a long name 0"/, "$way: a text";
+        like scalar(Heapsh::ask($file, 'show', 'orders[0][0]')), qr{"a customer with a long name 0"}, "$way: a text";
     }
 }
 done_testing;
