@@ -377,14 +377,19 @@ static struct heap_error *check_image(const char *file, const struct image *imag
 		return NULL;
 	if (!*image->interpreter)
 		return heap_error_create(
-			code, "%s: statically linked, so no library can be loaded into it", file);
+			code,
+			"%s: statically linked, so no library can be loaded into it; heapsnap "
+			"attach takes one that runs",
+			file);
 	if (access(image->interpreter, F_OK) != 0)
 		return heap_error_create(code, "%s: its dynamic linker %s is missing", file,
 					 image->interpreter);
 	if (is_other_libc(image->interpreter))
 		return heap_error_create(
-			code, "%s: its libc is not the library's (its dynamic linker is %s)", file,
-			image->interpreter);
+			code,
+			"%s: its libc is not the library's (its dynamic linker is %s); heapsnap "
+			"attach takes one that runs",
+			file, image->interpreter);
 	if (image->sanitizer)
 		return heap_error_create(code,
 					 "%s: built with %s, which has a malloc of its own; build "
