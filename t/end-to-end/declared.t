@@ -16,7 +16,8 @@ my $source = <<'END';
 #include <string>
 #include <vector>
 struct Order {
-	std::string customer;
+	std::string customer, nick;
+	std::wstring wide;
 	std::vector<std::string> lines;
 	int number;
 	std::map<int, std::string> tags;
@@ -29,6 +30,8 @@ int main(int, char **argv)
 	for (int i = 0; i < 100; i++) {
 		Order *order = new Order;
 		order->customer = "a customer with a long name " + std::to_string(i);
+		order->nick = "short";
+		order->wide = L"a text of wide characters";
 		order->number = i;
 		order->lines.reserve(3);
 		for (int j = 0; j < 3; j++)
@@ -43,13 +46,20 @@ END
 for my $way ('g++ -O0', 'clang++ -O0', 'clang++ -O2') {
     SKIP: {
         my ($compiler) = split / /, $way;
-        skip "there is no $compiler", 3 if system("command -v $compiler >/dev/null") != 0;
+        skip "there is no $compiler", 8 if system("command -v $compiler >/dev/null") != 0;
         my $file = Heapsh::capture_source("$directory/declared.cc", "$way -std=c++14", text => $source);
         my %count;
         $count{ $_->{type} }++ for @{ Heapsh::ask_json($file, 'find', '--all', 'size', '>0')->{objects} };
         is $count{'class std::string[3]'}, 100, "$way: elements of vectors" or diag explain \%count;
         is grep({ /^char\[/ } map { ($_) x $count{$_} } keys %count), 500, "$way: texts";
-        like scalar(Heapsh::ask($file, 'show', 'orders[0][0]')), qr{"a customer with a long name 0"}, "$way: a text";
+        my $shown = Heapsh::ask($file, 'show', 'orders[0][0]');
+        like $shown, qr{^  customer = "a customer with a long name 0"$}m, "$way: a text";
+        like $shown, qr{^  nick = "short"$}m, "$way: a text in the string itself";
+        like $shown, qr{^  wide = "a text of wide characters"$}m, "$way: wide characters";
+        like $shown, qr{^    \[2\] = "a line that is long enough 2"$}m, "$way: an element";
+        like $shown, qr{^    \[0\] = "a tag that does not fit its buffer"$}m, "$way: the value of a node";
+        my $found = Heapsh::ask_json($file, 'find', 'field', 'customer=a customer with a long name 7');
+        is @{ $found->{objects} }, 1, "$way: found by its text";
     }
 }
 done_testing;

@@ -41,8 +41,10 @@ struct layout {
 
 // libstdc++ (bits/stl_tree.h, stl_list.h, hashtable_policy.h, shared_ptr_base.h, ...), then libc++.
 static const struct layout layouts[] = {
-	{ "std::__cxx11::basic_string<", 0, "char",
-	  "_M_p=$0*;_M_string_length=unsigned long;_M_local_buf=char[16]" },
+	{ "std::__cxx11::basic_string<", 2, "std::allocator<",
+	  "_M_dataplus=std::__cxx11::_Alloc_hider<$0>;_M_string_length=unsigned long;"
+	  "_M_local_buf=char[16]" },
+	{ "std::__cxx11::_Alloc_hider<", 0, NULL, "_M_p=$0*" },
 	{ "std::pair<", 0, NULL, "first=$0;second=$1" },
 	{ "std::vector<", 0, "bool",
 	  "_M_start=unsigned long*;_M_offset=unsigned long;_M_finish=void*;"
