@@ -49,8 +49,12 @@ static struct heap_error *find_group(struct union_groups *groups, uint64_t value
 	*result = NULL;
 	while (!groups->are_too_many && at < groups->count && groups->list[at].value != value)
 		at++;
-	if (at == UNION_VALUES)
+	if (at == UNION_VALUES) {
 		groups->are_too_many = true;
+		free(groups->list);
+		groups->list = NULL;
+		groups->count = groups->capacity = 0;
+	}
 	if (groups->are_too_many)
 		return NULL;
 	if (at == groups->count) {
@@ -61,7 +65,7 @@ static struct heap_error *find_group(struct union_groups *groups, uint64_t value
 	return NULL;
 }
 
-// How a block of a size may be of an alternative's type: by itself, or as several.
+// Fits an alternative's type to a block: as one value, or as several.
 static struct layout_claim fit(const struct inference *inference, heap_object_id target,
 			       heap_type_id type)
 {
@@ -179,10 +183,10 @@ static void note_size(struct union_group *group, uint64_t size)
 bool union_groups_are_arrays(const struct inference *inference, const struct union_group *group,
 			     heap_type_id type)
 {
+	uint64_t size = layouts_size(&inference->layouts, type);
 	uint32_t i = 0;
 
-	while (i < group->size_count &&
-	       group->sizes[i] % layouts_size(&inference->layouts, type) == 0)
+	while (size > 0 && i < group->size_count && group->sizes[i] % size == 0)
 		i++;
 	return i == UNION_SIZES;
 }
