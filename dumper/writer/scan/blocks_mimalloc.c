@@ -205,6 +205,8 @@ static struct heap_error *walk_segment(struct walker *walker, const struct segme
 		struct page page;
 
 		count = peek(walker, segment->slices + i * SLICE_BYTES) & UINT32_MAX;
+		if (count == 0) // the memory is gone: something has ended the frozen copy
+			break;
 		if (!read_page(walker, segment, i, &page) || page.used == 0)
 			continue;
 		HEAP_TRY(walk_page(walker, &page));
