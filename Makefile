@@ -389,7 +389,7 @@ lint:
 	cppcheck --quiet --error-exitcode=1 --inline-suppr --enable=warning,portability \
 		--suppress=memleak --suppress=identicalInnerCondition --suppress=ctuuninitvar \
 		-D__x86_64__ -D_GNU_SOURCE -I. dumper lib shell
-	shellcheck scripts/demo scripts/install-dependencies scripts/clickhouse/load .ci/run t/bare t/real/fetch t/foreign/*
+	shellcheck scripts/demo scripts/install-dependencies scripts/clickhouse/load .ci/run t/bare t/real/fetch $(filter-out %.md,$(wildcard t/foreign/*))
 	shellcheck -s bash scripts/completion.bash
 	mandoc -Tlint -Wwarning man/*.[1-9]
 
