@@ -25,8 +25,10 @@ static struct heap_error *make_path(const struct heap_dwarf_cache_name *name, ch
 	if (!length || length > BUILD_ID_TEXT_MAX || strspn(id, "0123456789abcdef") != length)
 		return heap_error_create(HEAP_ERROR_ARGUMENT, "not a build id: '%.*s'",
 					 BUILD_ID_TEXT_MAX, id);
-	if (asprintf(result, "%s/%s-%s", name->directory, id, name->kind) < 0)
+	if (asprintf(result, "%s/%s-%s", name->directory, id, name->kind) < 0) {
+		*result = NULL;
 		return heap_error_out_of_memory();
+	}
 	return NULL;
 }
 
