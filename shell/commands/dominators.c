@@ -5,6 +5,7 @@
 #include "lib/base/bits.h"
 #include "lib/base/cleanup.h"
 #include "lib/graph/retained.h"
+#include "lib/series/identity.h"
 #include "shell/command.h"
 #include "shell/print/backtrace.h"
 #include "shell/print/describe.h"
@@ -738,7 +739,7 @@ static struct heap_error *compare_with_first(struct session *session)
 
 	HEAP_TRY(series_compare(session, series->paths[0]));
 	then = &series->other.snapshot->info;
-	if (now->pid == then->pid && now->start_time_ns == then->start_time_ns) {
+	if (heap_is_one_process(now, then)) {
 		output_text(session->output,
 			    "New is what [0] does not have; `compare` names another.\n\n");
 		return NULL;

@@ -5,6 +5,7 @@
 #include "lib/base/hash.h"
 #include "lib/base/path.h"
 #include "lib/base/search.h"
+#include "lib/series/identity.h"
 #include "shell/base/format.h"
 
 #include <glob.h>
@@ -24,6 +25,8 @@ static void process_deinit(struct follow_process *process)
 		heap_census_destroy(process->census[i]);
 	}
 	free(process->program);
+	free(process->name);
+	free(process->host);
 }
 
 void follow_deinit(struct follow *follow)
@@ -170,14 +173,29 @@ struct heap_error *follow_find(struct follow *follow)
 
 // --- counting ------------------------------------------------------------------------
 
+// Notes when the process began according to its latest snapshot: clocks drift apart in days.
+static void note_identity(struct follow_process *process, const struct heap_info *info)
+{
+	process->latest = (struct heap_info){
+		.program = process->name,
+		.host = process->host,
+		.pid = info->pid,
+		.start_time_ns = info->start_time_ns,
+		.origin = info->origin,
+	};
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *add_process(struct follow *follow, const struct heap_info *info)
 {
-	struct follow_process process = { .pid = info->pid, .start_ns = info->start_time_ns };
+	struct follow_process process = {
+		.program = format_name(info->program),
+		.name = strdup(info->program),
+		.host = strdup(info->host),
+	};
 	struct heap_error *error = heap_array_reserve(&follow->processes, 1);
 
-	process.program = format_name(info->program);
-	if (!error && !process.program)
+	if (!error && (!process.program || !process.name || !process.host))
 		error = heap_error_out_of_memory();
 	for (int i = 0; i < FOLLOW_WAYS && !error; i++) {
 		process.tally[i].by = ways[i];
@@ -185,8 +203,10 @@ static struct heap_error *add_process(struct follow *follow, const struct heap_i
 	}
 	if (error)
 		process_deinit(&process);
-	else
+	else {
+		note_identity(&process, info);
 		follow->processes.items[follow->processes.count++] = process;
+	}
 	return error;
 }
 
@@ -195,9 +215,10 @@ static struct heap_error *find_process(struct follow *follow, const struct heap_
 				       size_t *result)
 {
 	for (size_t i = 0; i < follow->processes.count; i++) {
-		const struct follow_process *process = &follow->processes.items[i];
+		struct follow_process *process = &follow->processes.items[i];
 
-		if (process->pid == info->pid && process->start_ns == info->start_time_ns) {
+		if (heap_is_one_process(&process->latest, info)) {
+			note_identity(process, info);
 			*result = i;
 			return NULL;
 		}

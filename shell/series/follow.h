@@ -30,8 +30,10 @@ enum {
 };
 
 struct follow_process {
-	char *program; /**< escaped for a terminal */
-	uint64_t pid, start_ns;
+	char *program;     /**< escaped for a terminal */
+	char *name, *host; /**< as in the snapshots */
+	struct heap_info
+		latest; /**< what heap_is_one_process() compares; strings are those above */
 	uint64_t snapshots;
 	uint64_t times[FOLLOW_MOMENTS];
 	struct heap_amount totals[FOLLOW_MOMENTS];

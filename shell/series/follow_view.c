@@ -204,7 +204,7 @@ void follow_print_process(FILE *stream, size_t columns, struct session *session,
 	SESSION_SCOPE(session);
 
 	follow_print_line(stream, columns, "%s, pid %" PRIu64 ": %" PRIu64 " snapshot%s in %s%s",
-			  process->program, process->pid, process->snapshots,
+			  process->program, process->latest.pid, process->snapshots,
 			  format_plural(process->snapshots),
 			  describe_duration(session, process->times[FOLLOW_LATEST] -
 							     process->times[FOLLOW_FIRST]),
@@ -229,7 +229,7 @@ void follow_print_json(struct output *output, const struct follow_process *proce
 {
 	output_open_object(output, NULL);
 	output_string(output, "program", process->program);
-	output_number(output, "pid", process->pid);
+	output_number(output, "pid", process->latest.pid);
 	output_number(output, "time_ns", process->times[FOLLOW_LATEST]);
 	output_number(output, "snapshots", process->snapshots);
 	output_number(output, "objects", process->totals[FOLLOW_LATEST].objects);

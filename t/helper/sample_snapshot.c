@@ -6,6 +6,7 @@
  *	sample_snapshot FILE             the heap that the functions below build
  *	sample_snapshot FILE series N    the Nth of a series, for heapsh-leakreport; taken as many
  *	                                 seconds late as a number behind it says
+ *	sample_snapshot FILE attached N  the same as heapsnap attach takes it
  *	sample_snapshot FILE flat N      the Nth of one in which nothing grows
  *	sample_snapshot FILE doubling N  the Nth of one in which a vector doubles, but not in the end
  *	sample_snapshot FILE other       a later one of another process
@@ -983,6 +984,11 @@ int main(int argc, char **argv)
 		make_series((uint32_t)atoi(argv[3]));
 		if (argc == 5)
 			snapshot.info.time_ns += (uint64_t)atoi(argv[4]) * SECOND;
+	} else if (strcmp(kind, "attached") == 0 && argc == 4) {
+		make_series((uint32_t)atoi(argv[3]));
+		// From outside the start is computed anew for each snapshot, from several clocks.
+		snapshot.info.origin = snapshot.info.taken = HEAP_ORIGIN_ATTACHED;
+		snapshot.info.start_time_ns += (uint64_t)atoi(argv[3]) % 2 * 1700000;
 	} else if (strcmp(kind, "flat") == 0 && argc == 4)
 		make_flat((uint32_t)atoi(argv[3]));
 	else if (strcmp(kind, "doubling") == 0 && argc == 4)

@@ -18,8 +18,8 @@ $SIG{ALRM} = sub { die 'heapsh --follow said nothing' };
 
 # Puts the Nth snapshot of a series there, as the writer does: whole, under its name at once.
 sub put {
-    my ($number, $where) = @_;
-    my $file = Sample::make('series', $number);
+    my ($number, $where, $kind) = @_;
+    my $file = Sample::make($kind // 'series', $number);
     rename $file, "$where/app-$number.snap" or die $!;
     return;
 }
@@ -103,6 +103,16 @@ is status($pid), 0, 'it ends when nobody reads';
     kill 'TERM', $pid;
     is status($pid), 'signal 15', 'up to SIGTERM';
 }
+
+# The start of a process that was attached to is known to a few milliseconds only.
+my $attached = "$directory/attached";
+mkdir $attached or die $!;
+put($_, $attached, 'attached') for 0 .. 3;
+($pid, $from) = follow('--follow', $attached);
+my $shown = join '', map { paragraph($from) } 0 .. 3;
+is join(' ', $shown =~ /: (\d+) snapshots? in/g), '1 2 3 4', 'a process that was attached to four times is one';
+kill 'TERM', $pid;
+is status($pid), 'signal 15', 'it is ended';
 
 # A file that is no snapshot, and a pattern that matches nothing yet.
 my $other = "$directory/other";

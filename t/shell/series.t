@@ -138,4 +138,8 @@ my $terminal = qx(printf 'next\\nquit\\n' | $Sample::build/t/helper/terminal $he
 like $terminal, qr/heapsh \[0\] \Q$name[0]\E> .*heapsh \[1\] \Q$name[1]\E> /s, 'prompts';
 $terminal = qx(printf 'quit\\n' | $Sample::build/t/helper/terminal $heapsh -q $file[0]);
 like $terminal, qr/heapsh> /, 'alone';
+# The start of a process that was attached to is known to a few milliseconds only.
+my @attached = map { Sample::make('attached', $_) } 0, 3;
+like +(Sample::run("go 1\nsuspects\n", "$Sample::build/heapsh", @attached))[0],
+    qr/^New is what \[0\] does not have;/m, 'suspects compares with the first snapshot of a process that was attached to';
 done_testing;
