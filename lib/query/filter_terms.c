@@ -67,7 +67,36 @@ static void add_types(const struct heap_filter_parsing *parsing, const char *wor
 	}
 }
 
-// NAME, or NAME[] and NAME[N] for an array of that type, as objects print.
+// Adds the blocks that std::make_shared() made for a type, if a word names these.
+HEAP_MUST_CHECK
+static struct heap_error *add_shared(const struct heap_filter_parsing *parsing, const char *word,
+				     struct heap_term *term)
+{
+	const struct heap_types *types = &parsing->snapshot->types;
+	size_t length = strlen(word), suffix = strlen(HEAP_TYPES_SHARED_SUFFIX);
+	CLEANUP_FREE char *name = NULL;
+	CLEANUP_FREE uint8_t *named = NULL;
+	heap_type_id type = HEAP_NO_TYPE;
+
+	if (length <= suffix || strcmp(word + length - suffix, HEAP_TYPES_SHARED_SUFFIX) != 0)
+		return NULL;
+	name = strndup(word, length - suffix);
+	if (!name)
+		return heap_error_out_of_memory();
+	HEAP_TRY(make_set(&named, types->count));
+	while ((type = heap_types_find(types, name, type ? type + 1 : 0)) != HEAP_NO_TYPE)
+		named[heap_types_strip(types, type)] = 1;
+	for (type = 1; type < types->count; type++) {
+		heap_type_id shared = heap_types_shared(types, type, NULL);
+
+		if (shared != HEAP_NO_TYPE && named[heap_types_strip(types, shared)])
+			term->set[type] = HEAP_ALWAYS;
+	}
+	return NULL;
+}
+
+// NAME, NAME[] and NAME[N] for arrays of that type, or NAME (make_shared):
+// as objects are printed.
 HEAP_MUST_CHECK
 static struct heap_error *parse_type(const struct heap_filter_parsing *parsing, const char *word,
 				     struct heap_term *term)
@@ -86,6 +115,7 @@ static struct heap_error *parse_type(const struct heap_filter_parsing *parsing, 
 		add_types(parsing, element, digits > 0 ? HEAP_IF_AS_MANY : HEAP_ALWAYS, term);
 	}
 	add_types(parsing, word, HEAP_ALWAYS, term);
+	HEAP_TRY(add_shared(parsing, word, term));
 	if (is_empty(term->set, parsing->snapshot->types.count))
 		heap_filter_note_absent(parsing, heap_absent_type(&parsing->snapshot->types, word));
 	return NULL;

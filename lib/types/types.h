@@ -277,4 +277,7 @@ heap_type_id heap_types_prefixed(const struct heap_types *types, heap_type_id ty
  */
 heap_type_id heap_types_shared(const struct heap_types *types, heap_type_id type, uint64_t *offset);
 
+/** Follows the name of T where the type of such a block is printed, or searched for. */
+#define HEAP_TYPES_SHARED_SUFFIX " (make_shared)"
+
 #endif

@@ -53,9 +53,9 @@ const char *describe_type(struct session *session, heap_type_id type)
 	char name[MAX_TYPE_NAME];
 
 	heap_types_format(types, shared != HEAP_NO_TYPE ? shared : type, name, sizeof(name));
-	return shared == HEAP_NO_TYPE
-		       ? describe_name(session, name)
-		       : session_format(session, "%s (make_shared)", describe_name(session, name));
+	return shared == HEAP_NO_TYPE ? describe_name(session, name)
+				      : session_format(session, "%s" HEAP_TYPES_SHARED_SUFFIX,
+						       describe_name(session, name));
 }
 
 static bool is_text(const struct heap_types *types, heap_type_id type)

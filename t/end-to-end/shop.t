@@ -54,6 +54,8 @@ like $Heapsh::complaint, qr/^heapsh: frame make_nothing: nothing was allocated/,
 # Objects from std::make_shared are found by their own type.
 is count('type', 'shop::Product'), 70, 'by make_shared and make_unique';
 is count('type', 'shop::Window'), 20, 'by make_shared alone';
+is count('type', 'class shop::Window (make_shared)'), 20, 'as they are printed';
+is count('type', 'shop::Product (make_shared)'), 40, 'but those of make_unique are not';
 is count('type', 'shop::Window', 'field', 'number>=15'), 5, 'with its fields';
 is count('type', 'shop::Window', 'field', 'title=the title of window number 4'), 1, 'and texts';
 is count('type', 'std::_Sp_counted_ptr_inplace<shop::Window*'), 20, 'the block has its type, too';
