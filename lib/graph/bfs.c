@@ -5,6 +5,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/column.h"
 #include "lib/base/parallel.h"
+#include "lib/base/prefetch.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -134,8 +135,7 @@ static void follow_list(struct heap_bfs *bfs, const struct heap_bfs_options *opt
 		uint32_t end = snapshot->edge_first[object + 1];
 
 		if (i + PREFETCH_DISTANCE < level->count)
-			__builtin_prefetch(
-				&snapshot->edge_first[level->list[i + PREFETCH_DISTANCE]], 0, 1);
+			heap_prefetch(&snapshot->edge_first[level->list[i + PREFETCH_DISTANCE]]);
 		for (uint32_t j = snapshot->edge_first[object]; j < end; j++) {
 			if (!options->edges || heap_bit_get(options->edges, j))
 				visit(bfs, &bfs->after, snapshot->edge_target[j]);

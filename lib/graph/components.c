@@ -12,6 +12,7 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/base/column.h"
+#include "lib/base/prefetch.h"
 
 #include <string.h>
 
@@ -53,14 +54,6 @@ struct search {
 	uint32_t next; // the next visit's number
 };
 
-// gcc sees no effect in a function that only prefetches, and drops calls of it.
-#define ALWAYS_INLINED __attribute__((always_inline))
-
-static inline ALWAYS_INLINED void prefetch(const void *address)
-{
-	__builtin_prefetch(address, 0, 1);
-}
-
 // Makes room for so many entries in a stack of @p width bytes each.
 HEAP_MUST_CHECK
 static struct heap_error *widen(size_t needed, size_t width, size_t *capacity, void *stack)
@@ -87,8 +80,8 @@ static struct heap_error *push_edges(struct search *search, heap_object_id objec
 	for (uint32_t i = end; i > first; i--) {
 		heap_object_id target = snapshot->edge_target[i - 1];
 
-		prefetch(&search->numbers[target]);
-		prefetch(&snapshot->edge_first[target]);
+		heap_prefetch(&search->numbers[target]);
+		heap_prefetch(&snapshot->edge_first[target]);
 		search->pending[search->pending_count++] = target;
 	}
 	return NULL;
@@ -120,7 +113,7 @@ static inline bool is_left_since(const struct search *search, uint32_t number)
 	uint32_t count = search->snapshot->object_count - search->left;
 
 	if (count > PREFETCH_DISTANCE)
-		prefetch(&search->numbers[left[PREFETCH_DISTANCE]]);
+		heap_prefetch(&search->numbers[left[PREFETCH_DISTANCE]]);
 	return count > 0 && search->numbers[*left] > number;
 }
 
@@ -146,7 +139,7 @@ static void leave(struct search *search)
 
 // Data that push_edges() prefetched may have left the cache by the time the edge is popped: so prefetch
 // it again a few edges before, and, once that has arrived, the target's own edges.
-static inline ALWAYS_INLINED void look_ahead(const struct search *search)
+static inline void look_ahead(const struct search *search)
 {
 	const struct heap_snapshot *snapshot = search->snapshot;
 	heap_object_id far, near;
@@ -155,9 +148,9 @@ static inline ALWAYS_INLINED void look_ahead(const struct search *search)
 		return;
 	far = search->pending[search->pending_count - FAR_BELOW];
 	near = search->pending[search->pending_count - NEAR_BELOW];
-	prefetch(&search->numbers[far]);
-	prefetch(&snapshot->edge_first[far]);
-	prefetch(&snapshot->edge_target[snapshot->edge_first[near]]);
+	heap_prefetch(&search->numbers[far]);
+	heap_prefetch(&snapshot->edge_first[far]);
+	heap_prefetch(&snapshot->edge_target[snapshot->edge_first[near]]);
 }
 
 HEAP_MUST_CHECK

@@ -42,6 +42,7 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/base/column.h"
+#include "lib/base/prefetch.h"
 #include "lib/graph/offsets.h"
 
 #include <string.h>
@@ -106,14 +107,6 @@ struct work {
 	uint32_t before[HEAP_LEVELS]; // the last number before each level's search
 };
 
-// gcc sees no effect in a function that only prefetches, and drops calls of it.
-#define ALWAYS_INLINED __attribute__((always_inline))
-
-static inline void prefetch(const void *address)
-{
-	__builtin_prefetch(address, 0, 1);
-}
-
 // --- depth-first search ------------------------------------------------------
 
 static uint32_t visit(struct work *work, uint32_t node, uint32_t parent)
@@ -141,8 +134,8 @@ static struct heap_error *widen_stack(struct work *work, size_t more)
 
 static void push(struct work *work, uint32_t from, heap_object_id target)
 {
-	prefetch(&work->numbers[target]);
-	prefetch(&work->snapshot->edge_first[target]);
+	heap_prefetch(&work->numbers[target]);
+	heap_prefetch(&work->snapshot->edge_first[target]);
 	work->pairs[++work->top] = (union pair){ .from = from, .target = target };
 }
 
@@ -203,7 +196,7 @@ static struct heap_error *note_edge(struct work *work, uint32_t from, uint32_t t
 
 // Data that push() prefetched may have left the cache by the time the edge is popped: so prefetch it
 // again a few edges before, and, once that has arrived, the target's own edges.
-static inline ALWAYS_INLINED void look_ahead(const struct work *work)
+static inline void look_ahead(const struct work *work)
 {
 	const struct heap_snapshot *snapshot = work->snapshot;
 	heap_object_id far, near;
@@ -212,9 +205,9 @@ static inline ALWAYS_INLINED void look_ahead(const struct work *work)
 		return;
 	far = work->pairs[work->top - FAR_BELOW].target;
 	near = work->pairs[work->top - NEAR_BELOW].target;
-	prefetch(&work->numbers[far]);
-	prefetch(&snapshot->edge_first[far]);
-	prefetch(&snapshot->edge_target[snapshot->edge_first[near]]);
+	heap_prefetch(&work->numbers[far]);
+	heap_prefetch(&snapshot->edge_first[far]);
+	heap_prefetch(&snapshot->edge_target[snapshot->edge_first[near]]);
 }
 
 // @param before  the last number before this level's search
@@ -348,14 +341,14 @@ static void sort_bucket(const struct work *work, const struct bucket *bucket, st
 // Prefetches the beginnings of the paths up from some edges' sources, several steps of each: the
 // further away an edge, the fewer of its steps have arrived. A link of a node that is not linked yet
 // is an old entry of the stack, which does no harm.
-static inline ALWAYS_INLINED void prefetch_paths(const union pair *links, const uint32_t *from)
+static inline void prefetch_paths(const union pair *links, const uint32_t *from)
 {
 	for (int steps = 0; steps < STEPS; steps++) {
 		uint32_t at = from[(steps - STEPS) * PREFETCH_DISTANCE];
 
 		for (int i = 0; i < steps; i++)
 			at = links[at].ancestor;
-		prefetch(&links[at]);
+		heap_prefetch(&links[at]);
 	}
 }
 
@@ -443,8 +436,8 @@ static void fill(struct work *work, heap_node_id *nearest, uint64_t *retained)
 		uint32_t above = work->parent[number];
 
 		if (number > PREFETCH_DISTANCE) {
-			prefetch(&retained[work->node_of[number - PREFETCH_DISTANCE]]);
-			prefetch(
+			heap_prefetch(&retained[work->node_of[number - PREFETCH_DISTANCE]]);
+			heap_prefetch(
 				&retained[work->node_of[work->parent[number - PREFETCH_DISTANCE]]]);
 		}
 		nearest[node] = above == VIRTUAL_ROOT ? BY_ROOTS : work->node_of[above];

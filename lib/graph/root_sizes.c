@@ -19,6 +19,7 @@
 #include "lib/base/bits.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/column.h"
+#include "lib/base/prefetch.h"
 #include "lib/graph/components.h"
 #include "lib/graph/group_sets.h"
 #include "lib/graph/offsets.h"
@@ -36,9 +37,6 @@ enum {
 	PREFETCHED = 8,   // targets of an object
 	EDGES_AHEAD = 24, // prefetch distance, in edges
 };
-
-// gcc sees no effect in a function that only prefetches, and drops calls of it.
-#define ALWAYS_INLINED __attribute__((always_inline))
 
 struct top_size {
 	uint64_t objects;
@@ -67,11 +65,6 @@ struct tops {
 	uint32_t start[HEAP_LEVELS + 1]; // a level's tops are [start, the next level's); then roots
 };
 
-static inline ALWAYS_INLINED void prefetch(const void *address)
-{
-	__builtin_prefetch(address, 0, 1);
-}
-
 static uint32_t top_of_root(const struct heap_root_sizes *sizes, heap_root_id root)
 {
 	return sizes->tops - sizes->graph->snapshot->root_count + root;
@@ -89,7 +82,7 @@ static inline void add_source(uint32_t *top, uint32_t source)
 }
 
 // Prefetches what add_sources() needs of members that are next.
-static inline ALWAYS_INLINED void prefetch_member(const struct tops *tops, uint32_t at)
+static inline void prefetch_member(const struct tops *tops, uint32_t at)
 {
 	const struct heap_snapshot *snapshot = tops->snapshot;
 	const heap_object_id *member = tops->components.members + at;
@@ -97,12 +90,12 @@ static inline ALWAYS_INLINED void prefetch_member(const struct tops *tops, uint3
 
 	if (at < FAR_AHEAD)
 		return;
-	prefetch(&snapshot->edge_first[*(member - FAR_AHEAD)]);
-	prefetch(&snapshot->edge_target[snapshot->edge_first[*(member - AHEAD)]]);
+	heap_prefetch(&snapshot->edge_first[*(member - FAR_AHEAD)]);
+	heap_prefetch(&snapshot->edge_target[snapshot->edge_first[*(member - AHEAD)]]);
 	first = snapshot->edge_first[*(member - NEAR_AHEAD)];
 	end = snapshot->edge_first[*(member - NEAR_AHEAD) + 1];
 	for (uint32_t i = first; i < end && i - first < PREFETCHED; i++)
-		prefetch(&tops->components.of[snapshot->edge_target[i]]);
+		heap_prefetch(&tops->components.of[snapshot->edge_target[i]]);
 }
 
 // Notes the edges of a component's member.
@@ -242,7 +235,8 @@ static void note_edges(const struct connecting *connecting, const struct heap_ro
 
 		for (uint32_t j = snapshot->edge_first[i]; j < snapshot->edge_first[i + 1]; j++) {
 			if (snapshot->edge_count - j > EDGES_AHEAD)
-				prefetch(&sizes->top_of[snapshot->edge_target[j + EDGES_AHEAD]]);
+				heap_prefetch(
+					&sizes->top_of[snapshot->edge_target[j + EDGES_AHEAD]]);
 			if (source != NO_TOP)
 				note_edge(connecting, source, level, snapshot->edge_target[j]);
 		}

@@ -4,6 +4,7 @@
 #include "dumper/writer/base/pieces.h"
 #include "dumper/writer/base/progress.h"
 #include "lib/base/array.h"
+#include "lib/base/prefetch.h"
 #include "lib/graph/offsets.h"
 
 #include <stdbool.h>
@@ -106,8 +107,8 @@ static struct heap_error *resolve(struct part *part)
 		candidate->target = objects_find_before(objects, candidate->word);
 		if (candidate->target == HEAP_NO_OBJECT)
 			continue;
-		__builtin_prefetch(&objects->address[candidate->target]);
-		__builtin_prefetch(&objects->kind[candidate->target]);
+		heap_prefetch(&objects->address[candidate->target]);
+		heap_prefetch(&objects->kind[candidate->target]);
 	}
 	for (size_t i = 0; i < part->waiting; i++) {
 		const struct candidate *candidate = &part->batch[i];

@@ -17,6 +17,7 @@
 #include "dumper/base/header.h"
 #include "dumper/writer/scan/image.h"
 #include "dumper/writer/scan/object_kinds.h"
+#include "lib/base/prefetch.h"
 #include "lib/base/search.h"
 #include "lib/snapshot/snapshot.h"
 
@@ -137,7 +138,7 @@ static inline void objects_prefetch_starts(const struct objects *objects, uint64
 	const struct object_range *range = objects_range(objects, address);
 
 	if (range && range->starts)
-		__builtin_prefetch(
+		heap_prefetch(
 			&range->starts[(address - range->start) / (GRANULE * GRANULES_PER_WORD)]);
 }
 
