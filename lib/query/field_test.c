@@ -224,7 +224,7 @@ static bool text_matches(const struct heap_field_test *test, const char *bytes, 
 {
 	size_t length = strnlen(bytes, size < MAX_TEXT ? size : MAX_TEXT);
 
-	// Of a truncated string, the captured part counts.
+	// If a string is truncated, its captured part counts.
 	return test->comparison == HEAP_EQUAL &&
 	       heap_text_pattern_matches(test->pattern, bytes, length, true);
 }

@@ -180,7 +180,7 @@ cmp_ok -s "$directory/looks", '<', 50, 'and not looked for after each';
 kill 'TERM', $pid;
 status($pid);
 
-# What it prints fills the pipe, so it cannot be at the late one already.
+# Its output fills the pipe, so it cannot be at the late one already.
 ($pid, $from) = followed_many();
 fcntl $from, 1031, 4096; # F_SETPIPE_SZ
 paragraph($from);

@@ -156,7 +156,7 @@ static void compact(struct blocks *blocks)
 	blocks->list.count = count;
 }
 
-// Allocators whose structures nobody here knows, by the names of their libraries.
+// Libraries of allocators. Some are unknown here, others only in some versions.
 static const struct {
 	const char *file, *name;
 } strangers[] = {
