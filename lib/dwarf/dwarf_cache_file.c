@@ -2,10 +2,10 @@
 #include "lib/dwarf/dwarf_cache_file.h"
 
 #include "lib/base/cleanup.h"
+#include "lib/base/replace_file.h"
 #include "lib/base/trust.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,14 +50,20 @@ struct heap_error *heap_dwarf_cache_load(const struct heap_dwarf_cache_name *nam
 	return heap_error_within(error, "%s", path);
 }
 
+struct contents {
+	heap_dwarf_cache_writer *write;
+	void *context;
+};
+
 HEAP_MUST_CHECK
-static struct heap_error *write_file(int descriptor, heap_dwarf_cache_writer *write, void *context)
+static struct heap_error *write_file(void *context, int descriptor)
 {
+	const struct contents *contents = context;
 	struct heap_file_writer *writer;
 	struct heap_error *error;
 
 	HEAP_TRY(heap_file_writer_create(descriptor, &writer));
-	error = write(context, writer);
+	error = contents->write(contents->context, writer);
 	if (!error)
 		error = heap_file_writer_finish(writer);
 	heap_file_writer_destroy(writer);
@@ -67,25 +73,12 @@ static struct heap_error *write_file(int descriptor, heap_dwarf_cache_writer *wr
 struct heap_error *heap_dwarf_cache_store(const struct heap_dwarf_cache_name *name,
 					  heap_dwarf_cache_writer *write, void *context)
 {
-	CLEANUP_FREE char *path = NULL, *temporary = NULL;
-	CLEANUP_CLOSE int descriptor = -1;
-	struct heap_error *error;
+	CLEANUP_FREE char *path = NULL;
+	struct contents contents = { write, context };
 
 	HEAP_TRY(make_path(name, &path));
 	HEAP_TRY(heap_trust_make_directory(name->directory));
-	if (asprintf(&temporary, "%s.XXXXXX", path) < 0) {
-		temporary = NULL;
-		return heap_error_out_of_memory();
-	}
-	descriptor = mkostemp(temporary, O_CLOEXEC);
-	if (descriptor < 0)
-		return heap_error_create_system("%s", temporary);
-	error = write_file(descriptor, write, context);
-	if (!error && rename(temporary, path) != 0)
-		error = heap_error_create_system("%s", path);
-	if (error)
-		unlink(temporary);
-	return heap_error_within(error, "%s", path);
+	return heap_replace_file(path, write_file, &contents);
 }
 
 struct heap_error *heap_dwarf_cache_damaged(const char *why)

@@ -5,6 +5,7 @@
 #include "lib/base/cache_directory.h"
 #include "lib/file/file.h"
 #include "lib/base/parallel.h"
+#include "lib/base/replace_file.h"
 #include "lib/base/trust.h"
 
 #include <dirent.h>
@@ -247,13 +248,22 @@ static struct heap_error *write_header(int descriptor, struct layout *layout)
 	return write_at(descriptor, &layout->header, sizeof(layout->header), 0);
 }
 
+struct contents {
+	const struct heap_side_column *columns; // [count]
+	size_t count;
+	struct layout layout;
+};
+
 HEAP_MUST_CHECK
-static struct heap_error *write_file(int descriptor, const struct heap_side_column *columns,
-				     size_t count, struct layout *layout)
+static struct heap_error *write_file(void *context, int descriptor)
 {
+	struct contents *contents = context;
+	const struct heap_side_column *columns = contents->columns;
+	struct layout *layout = &contents->layout;
+
 	if (ftruncate(descriptor, (off_t)layout->size) != 0)
 		return heap_error_create_system("it cannot be written");
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < contents->count; i++)
 		HEAP_TRY(write_at(descriptor, columns[i].values,
 				  columns[i].count * columns[i].width, layout->start[i]));
 	return write_header(descriptor, layout);
@@ -290,27 +300,13 @@ static void remove_old(const char *directory)
 struct heap_error *heap_side_file_store(const struct heap_snapshot *snapshot, const char *name,
 					const struct heap_side_column *columns, size_t count)
 {
-	CLEANUP_FREE char *directory = NULL, *path = NULL, *temporary = NULL;
-	CLEANUP_CLOSE int descriptor = -1;
-	struct heap_error *error;
-	struct layout layout;
+	CLEANUP_FREE char *directory = NULL, *path = NULL;
+	struct contents contents = { .columns = columns, .count = count };
 
 	HEAP_TRY(make_path(snapshot, name, &directory, &path));
-	if (!lay_out(snapshot, columns, count, &layout))
+	if (!lay_out(snapshot, columns, count, &contents.layout))
 		return heap_error_create(HEAP_ERROR_ABSENT, "nothing is as large");
 	HEAP_TRY(heap_trust_make_directory(directory));
 	remove_old(directory);
-	if (asprintf(&temporary, "%s.XXXXXX", path) < 0) {
-		temporary = NULL;
-		return heap_error_out_of_memory();
-	}
-	descriptor = mkostemp(temporary, O_CLOEXEC);
-	if (descriptor < 0)
-		return heap_error_create_system("%s", temporary);
-	error = write_file(descriptor, columns, count, &layout);
-	if (!error && rename(temporary, path) != 0)
-		error = heap_error_create_system("it cannot be put in its place");
-	if (error)
-		unlink(temporary);
-	return heap_error_within(error, "%s", path);
+	return heap_replace_file(path, write_file, &contents);
 }
