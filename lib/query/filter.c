@@ -40,9 +40,11 @@ static bool is_keyword(const char *word)
 	return false;
 }
 
-// True for words that continue a type's name: * and [12].
+// True for words that continue a type's name: *, [12] and (make_shared).
 static bool continues_type(const char *word)
 {
+	if (strcmp(word, HEAP_TYPES_SHARED_SUFFIX + 1) == 0)
+		return true;
 	return (*word == '*' || *word == '[') && strspn(word, "*[]0123456789") == strlen(word);
 }
 

@@ -160,4 +160,50 @@ for my $way ('g++ -O0', 'g++ -O2', 'clang++ -O2') {
             "$way: those in parts that hold nothing are leaked" or diag explain $leaks;
     }
 }
+# Names behind a header, in memory that held pointers. A text of 8 or 9 characters ends in the second
+# word of its array; the bytes behind it are an old pointer's. A buffer of binary data has pointers.
+my $names = <<'END';
+#include "dumper/heapsnap.h"
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+struct target { long number; double weight; struct target *next; };
+struct symbol { struct symbol *next; unsigned hash, uses; char text[]; };
+struct device { struct device *next; char priv[]; };
+struct symbol *symbols;
+struct device *devices;
+char *room;
+__attribute__((noinline)) static void *make(size_t room_at)
+{
+	return memset(room + room_at, 0, sizeof(struct target));
+}
+int main(int argc, char **argv)
+{
+	const char *text[] = { "rule_100", "rule_1001" };
+	room = malloc(1 << 18);
+	for (int i = 0; i < 20; i++) {
+		// Whatever the text leaves of it leads into the room.
+		char *stale = (char *)(((uintptr_t)make(1 << 17) | 0xffff) - 0x7fff);
+		struct symbol *symbol = malloc(sizeof(*symbol) + 16);
+		memcpy(symbol->text + 8, &stale, sizeof(stale));
+		strcpy(symbol->text, text[i % 2]);
+		symbol->hash = (unsigned)i;
+		symbol->uses = 1;
+		symbol->next = symbols;
+		symbols = symbol;
+		struct device *device = malloc(sizeof(*device) + 16);
+		char *held = room + (1 << 17);
+		memcpy(device->priv, "eth0\0\0\0\0", 8);
+		memcpy(device->priv + 8, &held, sizeof(held));
+		device->next = devices;
+		devices = device;
+	}
+	return argc > 1 ? heapsnap_dump(argv[1]) | heapsnap_wait() : 2;
+}
+END
+my $named = Heapsh::capture_source("$directory/names.c", 'gcc -g -O1', text => $names);
+is Heapsh::ask($named, 'find', '--count', 'type', 'struct symbol') =~ s/,.*//sr, 'Total: 20 objects', 'there are 20 symbols';
+my $pointers = sub { Heapsh::ask_json($named, 'sql', "select count(*) as n from edges join objects on address = source where type = '$_[0]' and offset >= $_[1]")->[0]{n} };
+is $pointers->('struct symbol', 16), 0, 'the bytes behind a text are no pointer';
+is $pointers->('struct device', 8), 20, 'but pointers among binary data are';
 done_testing;

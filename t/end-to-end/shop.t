@@ -55,6 +55,7 @@ like $Heapsh::complaint, qr/^heapsh: frame make_nothing: nothing was allocated/,
 is count('type', 'shop::Product'), 70, 'by make_shared and make_unique';
 is count('type', 'shop::Window'), 20, 'by make_shared alone';
 is count('type', 'class shop::Window (make_shared)'), 20, 'as they are printed';
+is count(qw(type class shop::Window (make_shared) size >1)), 20, 'also without quotes';
 is count('type', 'shop::Product (make_shared)'), 40, 'but those of make_unique are not';
 is count('type', 'shop::Window', 'field', 'number>=15'), 5, 'with its fields';
 is count('type', 'shop::Window', 'field', 'title=the title of window number 4'), 1, 'and texts';

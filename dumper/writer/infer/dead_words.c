@@ -4,10 +4,69 @@
 #include "dumper/writer/infer/held_parts.h"
 #include "lib/base/cleanup.h"
 
+#include <stdlib.h>
+
 enum {
 	PAGES = 64,
 	WORD = 8,
 };
+
+static const uint64_t NO_TEXT = UINT64_MAX;
+
+// The offsets of flexible arrays of characters, by type.
+struct texts {
+	uint64_t *begin; // [types->count] NO_TEXT: there is none
+};
+
+static void texts_deinit(struct texts *texts)
+{
+	free(texts->begin);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *texts_init(struct texts *texts, const struct heap_types *types)
+{
+	texts->begin = calloc((size_t)types->count + 1, sizeof(*texts->begin));
+	if (!texts->begin)
+		return heap_error_out_of_memory();
+	texts->begin[HEAP_NO_TYPE] = NO_TEXT;
+	for (heap_type_id type = 1; type < types->count; type++) {
+		heap_type_id element;
+		uint64_t offset;
+
+		texts->begin[type] = NO_TEXT;
+		if (!heap_types_flexible(types, type, &offset, &element))
+			continue;
+		element = heap_types_strip(types, element);
+		if ((types->types[element].flags & HEAP_TYPE_CHARACTER) &&
+		    types->types[element].size == 1)
+			texts->begin[type] = offset;
+	}
+	return NULL;
+}
+
+static bool is_printable(char c)
+{
+	return c >= ' ' && c <= '~';
+}
+
+/*
+ * True if a text ends in a word. Eight characters before it distinguish that from a pointer whose first
+ * bytes happen to be characters and a 0: no address consists of characters alone.
+ */
+static bool ends_text(const struct texts *texts, struct pages *pages, heap_type_id type,
+		      uint64_t address, uint64_t offset)
+{
+	char bytes[2 * WORD];
+	size_t length = 0;
+
+	if (texts->begin[type] == NO_TEXT || offset < texts->begin[type] + WORD)
+		return false;
+	pages_read(pages, address + offset - WORD, bytes, sizeof(bytes));
+	while (length < sizeof(bytes) && is_printable(bytes[length]))
+		length++;
+	return length >= WORD && length < sizeof(bytes) && bytes[length] == '\0';
+}
 
 // Notes which parts of blocks their containers use.
 HEAP_MUST_CHECK
@@ -37,7 +96,8 @@ static struct heap_error *note_ranges(struct held_parts *held, const struct capt
 	return NULL;
 }
 
-static void remove_from_objects(struct held_parts *held, const struct capture *capture,
+static void remove_from_objects(struct held_parts *held, const struct texts *texts,
+				struct pages *pages, const struct capture *capture,
 				struct heap_snapshot *snapshot)
 {
 	const struct objects *objects = &capture->objects;
@@ -55,7 +115,8 @@ static void remove_from_objects(struct held_parts *held, const struct capture *c
 
 			if (!held_range_has(&range, offset) ||
 			    (concerns &&
-			     held_parts_is_dead(held, type, objects->address[object], offset)))
+			     held_parts_is_dead(held, type, objects->address[object], offset)) ||
+			    ends_text(texts, pages, type, objects->address[object], offset))
 				continue;
 			snapshot->edge_target[kept] = snapshot->edge_target[edge];
 			snapshot->edge_slot[kept] = snapshot->edge_slot[edge];
@@ -84,12 +145,15 @@ static void remove_from_roots(struct held_parts *held, struct heap_snapshot *sna
 
 struct heap_error *dead_words_remove(struct capture *capture)
 {
+	CLEANUP(texts_deinit) struct texts texts = { 0 };
 	struct pages *pages = pages_create(&capture->image, PAGES);
 	struct held_parts *held = pages ? held_parts_create(capture, pages) : NULL;
 	struct heap_error *error = held ? note_ranges(held, capture) : heap_error_out_of_memory();
 
+	if (!error)
+		error = texts_init(&texts, &capture->snapshot.types);
 	if (!error) {
-		remove_from_objects(held, capture, &capture->snapshot);
+		remove_from_objects(held, &texts, pages, capture, &capture->snapshot);
 		remove_from_roots(held, &capture->snapshot);
 	}
 	held_parts_destroy(held);
