@@ -231,8 +231,14 @@ static struct heap_error *store(const struct heap_snapshot *snapshot)
 			       : heap_error_create_system("%s: cannot be removed", path);
 	descriptor = mkostemp(temporary, O_CLOEXEC);
 	file = descriptor < 0 ? NULL : fdopen(descriptor, "w");
-	if (!file)
-		return heap_error_create_system("%s: cannot be written", path);
+	if (!file) {
+		error = heap_error_create_system("%s: cannot be written", path);
+		if (descriptor >= 0) {
+			unlink(temporary);
+			close(descriptor);
+		}
+		return error;
+	}
 
 	bool is_written = write_text(snapshot, file);
 
