@@ -608,7 +608,10 @@ struct heap_error *heap_path_mark_field(struct heap_snapshot *snapshot, const ch
 	CLEANUP_FREE uint32_t *first = NULL;
 
 	if (!dot || dot == name || !dot[1])
-		return heap_error_create(HEAP_ERROR_ARGUMENT, "%s: not TYPE.FIELD", name);
+		return heap_error_create(HEAP_ERROR_ARGUMENT,
+					 "%s: not a field, TYPE.FIELD as in node.next; "
+					 "variables cannot be avoided",
+					 name);
 	first = calloc((size_t)types->count + 1, sizeof(*first));
 	if (!first)
 		return heap_error_out_of_memory();

@@ -463,7 +463,7 @@ END
 is_deeply [Sample::heapsh($file, qw(path --avoid node.next 5f01120))],
     ["no root reaches struct node at 0x5f01120 without what is avoided\n", '', 1], 'none is left';
 fails_with $file, 'path --avoid node.prev 5f01120', 'heapsh: node.prev: no such type or field', 1;
-fails_with $file, 'path --avoid node 5f01120', 'heapsh: node: not TYPE.FIELD', 2;
+fails_with $file, 'path --avoid node 5f01120', 'heapsh: node: not a field, TYPE.FIELD as in node.next; variables cannot be avoided', 2;
 fails_with $file, 'path --all many 5f01120', 'heapsh: --all many: not a number', 2;
 # Leaks.
 is_text $file, 'leaks', <<'END';
