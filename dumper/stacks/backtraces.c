@@ -830,29 +830,38 @@ static void refuse_recursive(const struct trail *trail)
 		forget_hops();
 }
 
-// Takes a backtrace: for a sample, for the first of a kind, or to look at its callers.
-static void examine(struct heapsnap_making *making, uint64_t size, struct heapsnap_kind *kind,
-		    bool is_sampled)
+/*
+ * Takes the backtrace of a sample. Nothing is learned from it: samples lie at random, and the same
+ * program must learn the same in each run.
+ */
+static uint32_t take_sample(void)
 {
-	uint32_t looks = kind ? looks_of(kind) : LOOKS;
+	uint64_t addresses[MAX_STEPS];
+	int32_t before = heapsnap_effort_begin();
+	uint32_t backtrace = intern(addresses, heapsnap_unwind(addresses, MAX_STEPS));
+
+	heapsnap_effort_end(before);
+	if (backtrace == 0)
+		heapsnap_trace_missed();
+	return backtrace;
+}
+
+// Takes a backtrace for the first of a kind, or to look at its callers.
+static void examine(struct heapsnap_making *making, uint64_t size, struct heapsnap_kind *kind)
+{
+	uint32_t looks = looks_of(kind);
 	bool is_first = looks == 0 || looks & PARTIAL, is_partial;
 	struct trail trail;
 	unsigned at;
 	uint32_t backtrace;
 
-	trail.wanted = is_first || is_sampled ? MAX_STEPS : CALLER_STEPS;
+	trail.wanted = is_first ? MAX_STEPS : CALLER_STEPS;
 	trail.count = heapsnap_unwind(trail.addresses, trail.wanted);
 	is_partial = heapsnap_effort_left <= 0;
 	backtrace = trail.wanted == MAX_STEPS ? intern(trail.addresses, trail.count) : 0;
 	if (is_first && backtrace != 0)
 		__atomic_store_n(&kind->backtrace, backtrace, __ATOMIC_RELAXED);
-	if (is_sampled)
-		making->backtrace = backtrace;
-	if (is_sampled && backtrace == 0)
-		heapsnap_trace_missed();
 	refuse_recursive(&trail);
-	if (!kind || !needs_look(kind))
-		return;
 	add_look(kind, is_first && is_partial);
 	at = skip_wrappers(&trail, 0);
 	if (at < trail.count && heapsnap_wrappers_refuses(&tables->wrappers, trail.addresses[at]))
@@ -868,19 +877,14 @@ static void examine(struct heapsnap_making *making, uint64_t size, struct heapsn
 }
 
 // Takes a backtrace if there is credit for it. @return false if there is none
-static bool try_examine(struct heapsnap_making *making, uint64_t size, struct heapsnap_kind *kind,
-			bool is_sampled)
+static bool try_examine(struct heapsnap_making *making, uint64_t size, struct heapsnap_kind *kind)
 {
-	enum heapsnap_effort_pool pool;
+	enum heapsnap_effort_pool pool =
+		is_new_site(making->site) ? HEAPSNAP_EFFORT_SITES : HEAPSNAP_EFFORT_LOOKS;
 
-	if (is_sampled) {
-		examine(making, size, kind, true);
-		return true;
-	}
-	pool = is_new_site(making->site) ? HEAPSNAP_EFFORT_SITES : HEAPSNAP_EFFORT_LOOKS;
 	if (!heapsnap_effort_may(pool))
 		return false;
-	examine(making, size, kind, false);
+	examine(making, size, kind);
 	sweep(SWEEP_EVENT);
 	heapsnap_spend(EXAMINE_STEPS + SWEEP_EVENT / SWEEP_STEP);
 	heapsnap_effort_charge(pool, (uint32_t)(HEAPSNAP_EFFORT_EVENT - heapsnap_effort_left));
@@ -894,12 +898,13 @@ static struct heapsnap_making observe(uint64_t size, uint64_t site, struct heaps
 	uint64_t looked_at = making.site;
 	struct heapsnap_kind *kind;
 
-	if (!is_sampled && size < HEAPSNAP_SEEN_SLOTS && heapsnap_is_known(making.site, size))
+	if (is_sampled)
+		making.backtrace = take_sample();
+	if (size < HEAPSNAP_SEEN_SLOTS && heapsnap_is_known(making.site, size))
 		return making;
 	note_area(making.site);
 	kind = find_kind(making.site, size);
-	if ((is_sampled || (kind && needs_look(kind))) &&
-	    !try_examine(&making, size, kind, is_sampled))
+	if (kind && needs_look(kind) && !try_examine(&making, size, kind))
 		postpone(making.site, size);
 	else if (making.site == looked_at && (!kind || !needs_look(kind)))
 		mark_seen(making.site, size);

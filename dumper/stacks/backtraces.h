@@ -11,6 +11,9 @@
  *	steps     return address, caller       each backtrace is the number of its innermost step
  *	wrappers  sites that are looked through: the site of a block is who called them
  *
+ * Samples lie at random: nothing is learned from them, so that each run of a program finds the same
+ * wrappers and sites.
+ *
  * The cost of an allocation beyond its fast path is bounded (effort.h). When there is no credit for
  * a backtrace, the site and size count as seen for the time being, and are observed later.
  *
