@@ -43,7 +43,7 @@ static bool is_keyword(const char *word)
 // True for words that continue a type's name: *, [12] and (make_shared).
 static bool continues_type(const char *word)
 {
-	if (strcmp(word, HEAP_TYPES_SHARED_SUFFIX + 1) == 0)
+	if (strcmp(word, &HEAP_TYPES_SHARED_SUFFIX[1]) == 0) // behind its space
 		return true;
 	return (*word == '*' || *word == '[') && strspn(word, "*[]0123456789") == strlen(word);
 }
