@@ -203,7 +203,8 @@ static uint32_t choose_by_content(const struct union_tally *tally, const struct 
 	return (uint32_t)(best - group->support);
 }
 
-// The alternative that a value means. Few sure names count only if the contents of the others agree.
+// The alternative that a value means. Sure names count only if nearly all blocks have one, or if the
+// contents of the others agree: a flag that most objects share explains whatever most of them hold.
 // Where there is a void *, the alternatives are not all known, and the contents must prove one.
 // @return UNION_ALTERNATIVES if nothing is known
 static uint32_t decide(const struct inference *inference, const struct union_tally *tally,
@@ -220,7 +221,9 @@ static uint32_t decide(const struct inference *inference, const struct union_tal
 	*contradicts = false;
 	if (*is_sure) {
 		*contradicts = !is_nearly_all(voted->votes, group->voters) ||
-			       !is_nearly_all(voted->fitting, voted->seen);
+			       !is_nearly_all(voted->fitting, voted->seen) ||
+			       (!is_nearly_all(group->voters, group->count) &&
+				!is_nearly_all(voted->agreeing, voted->checked));
 		return *contradicts ? UNION_ALTERNATIVES : most;
 	}
 	if (group->count < MIN_POINTERS)
