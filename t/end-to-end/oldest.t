@@ -130,6 +130,7 @@ $captured->finish;
 SKIP: {
     my ($jemalloc) = map { m{=> (\S+libjemalloc\.so\S*)$} ? $1 : () } `PATH=\$PATH:/sbin:/usr/sbin ldconfig -p`;
     skip 'jemalloc is not installed', 2 unless $jemalloc;
+    skip 'a sanitizer comes first', 2 if $ENV{SANITIZE};
     my $above = Heapsh->start('old-blocks', run => [@traced, '--oldest'], env => { LD_PRELOAD => $jemalloc });
     written($above);
     is_deeply [map { brief($_) } @{ json('--limit 4', "$above->{directory}/app.trace")->{oldest} }],
