@@ -51,7 +51,7 @@ sub least_gap {
 # --- by growth
 
 my ($output, $status, $files, $said) = run('growing', '--growth 8M --min-interval 0');
-is_deeply $files, names(0 .. 3), '33 MiB more are four times 8 MiB';
+is_deeply $files, names(0 .. 3), '36 MiB more are four times 8 MiB';
 is $said, '', 'silently';
 my @live = map { live($_) } @$files;
 for my $i (0 .. 3) {

@@ -50,7 +50,7 @@ static void grow(int megabytes)
 
 static void growing(void)
 {
-	grow(33);
+	grow(36);
 }
 
 // Allocates a hundred times as much, and keeps nothing.
@@ -106,9 +106,9 @@ static void by_api(void)
 	printf(" %d", heapsnap_set("EVERY", "1s"));
 	printf(" %d", heapsnap_set("HEAPSNAP_GROWTH", "8M"));
 	printf(" %d\n", heapsnap_set("HEAPSNAP_MIN_INTERVAL", "0"));
-	grow(17);
+	grow(20);
 	heapsnap_set("HEAPSNAP_GROWTH", "0");
-	grow(17);
+	grow(20);
 }
 
 static void many(void)
