@@ -39,14 +39,15 @@ sub of_site {
     return $place ? $place->{sum} : { bytes => 0, error => 0, samples => 0 };
 }
 
-# Twice the error is four standard deviations: one run of 16000 may fail. It grows with the root of
-# the sum; from a sum that happens to be small one would expect too small a one.
+# Three times the error is six standard deviations. Twice is too little: sums are skewed, and of 1500 runs
+# of 'doubling' one was off by 2.14 times its error. The error grows with the root of the sum; from a sum
+# that happens to be small one would expect too small a one.
 sub within {
     my ($sum, $exact, $name) = @_;
     my $error = $sum->{bytes} && $sum->{error} * sqrt(max(1, $exact / $sum->{bytes}));
-    my $ok = abs($sum->{bytes} - $exact) <= 2 * $error + 1;
+    my $ok = abs($sum->{bytes} - $exact) <= 3 * $error + 1;
     local $Test::Builder::Level = $Test::Builder::Level + 1;
-    return ok $ok, $name || diag "$sum->{bytes} ±$sum->{error} is not $exact";
+    return ok($ok, $name) || diag "$sum->{bytes} ±$sum->{error} is not $exact";
 }
 
 # --- totals, and the file
