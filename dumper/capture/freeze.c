@@ -9,6 +9,7 @@
 #include "dumper/base/report.h"
 #include "dumper/base/settings.h"
 #include "dumper/base/system.h"
+#include "dumper/base/user_registers.h"
 #include "dumper/capture/threads.h"
 #include "dumper/capture/timer.h"
 #include "dumper/trace/trace.h"
@@ -30,13 +31,6 @@ enum {
 	BUSY = 8,          // threads that run, from which on they compete for processors
 	SILENT_LOOKS = 32, // at threads that have not answered, each time
 	MAX_WOKEN = 128,   // sleeping threads that are woken to learn their registers
-#if defined(__x86_64__)
-	STACK_POINTER = 7,
-	PROGRAM_COUNTER = 16,
-#else
-	STACK_POINTER = 31,
-	PROGRAM_COUNTER = 32,
-#endif
 };
 
 static const uint64_t LOOK_AFTER_NS = 2000000; // at threads that have not answered by then
@@ -129,8 +123,8 @@ static void leave_alone(uint32_t slot, const struct heapsnap_task *task, uint64_
 	struct heapsnap_thread *thread = &threads()[slot];
 
 	thread->known = 0;
-	note_register(thread, STACK_POINTER, task->sp);
-	note_register(thread, PROGRAM_COUNTER, task->pc);
+	note_register(thread, HEAPSNAP_USER_SP, task->sp);
+	note_register(thread, HEAPSNAP_USER_PC, task->pc);
 	for (int i = 0; task->has_arguments && i < HEAPSNAP_TASK_ARGUMENTS; i++)
 		note_register(thread, argument_registers[i], task->argument[i]);
 	thread->state = task->sleeps ? HEAPSNAP_THREAD_SLEEPING : HEAPSNAP_THREAD_ASKED;
