@@ -3,6 +3,7 @@
  * A small compiler's syntax tree: a node has a kind, and a union of pointers to what nodes of that kind
  * have. Several of these structs have one size, and several hold nothing but nodes.
  */
+#include "t/truth/random.h"
 #include "t/truth/truth.h"
 
 #include <stdbool.h>
@@ -96,14 +97,6 @@ struct module {
 };
 
 static struct module *modules[16];
-static uint64_t seed = 88172645463325252u;
-
-static uint64_t next(void)
-{
-	seed ^= seed << 13;
-	seed ^= seed >> 7;
-	return seed ^= seed << 17;
-}
 
 static void *allocate(size_t size)
 {

@@ -3,6 +3,7 @@
  * A dynamic language's values: a union, and beside it the number that says which member holds. What the
  * members lead to is of one size, so that nothing but the number tells it.
  */
+#include "t/truth/random.h"
 #include "t/truth/truth.h"
 
 #include <stdbool.h>
@@ -63,14 +64,6 @@ struct list {
 };
 
 static struct list *root;
-static uint64_t seed = 88172645463325252u;
-
-static uint64_t next(void)
-{
-	seed ^= seed << 13;
-	seed ^= seed >> 7;
-	return seed ^= seed << 17;
-}
 
 static struct value make(int depth);
 

@@ -4,6 +4,7 @@
  * enum. What the void * leads to is known for some blocks only, by the functions that make them. And nodes
  * whose union has structs in it, one of which holds.
  */
+#include "t/truth/random.h"
 #include "t/truth/truth.h"
 
 #include <stdint.h>
@@ -71,14 +72,6 @@ static struct node *tree;
 static struct string *names[8];
 static struct record *records[8];
 static struct function *functions[8];
-static uint64_t seed = 88172645463325252u;
-
-static uint64_t next(void)
-{
-	seed ^= seed << 13;
-	seed ^= seed >> 7;
-	return seed ^= seed << 17;
-}
 
 static void *allocate(size_t size)
 {
