@@ -379,8 +379,9 @@ static bool is_dead_in(struct held_parts *held, uint8_t concern, heap_type_id id
 
 	if (container == STRING)
 		return offset >= STRING_BUFFER && offset < STRING_SIZE && is_string(held, address);
-	if (container == CHOICE)
-		return is_dead_in_choice(held, concern, id, address, offset, depth);
+	if (container == CHOICE) // what lies behind it belongs to the next one of an array
+		return offset < type->size &&
+		       is_dead_in_choice(held, concern, id, address, offset, depth);
 	if (type->kind == HEAP_TYPE_ARRAY) {
 		uint64_t size = heap_types_size(types, type->target);
 		uint64_t rest = size ? offset % size : offset;
