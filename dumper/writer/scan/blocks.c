@@ -48,6 +48,21 @@ void blocks_rewind(struct blocks *blocks, struct block_mark mark)
 	blocks->runs.count = mark.runs;
 }
 
+bool blocks_accept(struct blocks *blocks, struct block_mark mark, const struct block_audit *audit)
+{
+	if (audit->agreeing * 100 < audit->count * BLOCKS_MIN_AGREEING) {
+		blocks_rewind(blocks, mark);
+		return false;
+	}
+	blocks_name(blocks, audit->allocator);
+	blocks->sizes = BLOCK_SIZES_GEOMETRIC;
+	if (audit->agreeing != audit->count)
+		blocks_doubt(blocks, "%zu of %s's %zu %s count other %s",
+			     audit->count - audit->agreeing, audit->allocator, audit->count,
+			     audit->parts, audit->free);
+	return true;
+}
+
 struct heap_error *blocks_end_run(struct blocks *blocks)
 {
 	struct block_run run = { blocks->run_start, blocks->list.count - blocks->run_start };

@@ -91,7 +91,7 @@ void blocks_doubt(struct blocks *blocks, const char *format, ...);
 HEAP_MUST_CHECK
 struct heap_error *blocks_add(struct blocks *blocks, uint64_t address, uint64_t size);
 
-/** How many there are, to be taken back by blocks_rewind(). */
+/** The number of blocks and runs, for blocks_rewind() to return to. */
 struct block_mark {
 	size_t blocks, runs;
 };
@@ -100,6 +100,29 @@ struct block_mark blocks_mark(const struct blocks *blocks);
 
 /** Forgets the blocks that were added since blocks_mark(); none may have been sorted since. */
 void blocks_rewind(struct blocks *blocks, struct block_mark mark);
+
+/**
+ * Compares an allocator's two ways to count free blocks, in each part of its heap: the number that
+ * the part notes, and the blocks in its lists or bitmaps.
+ */
+struct block_audit {
+	const char *allocator;
+	const char *parts; /**< the allocator's word for them: "pages" */
+	const char *free;  /**< and for free blocks: "free regions" */
+	size_t count;      /**< of the parts that were compared */
+	size_t agreeing;   /**< of these: both ways gave the same number */
+};
+
+enum {
+	BLOCKS_MIN_AGREEING = 95, /**< percent of an allocator's parts */
+};
+
+/**
+ * Accepts the blocks of an allocator if nearly all of its parts agree: notes its name, and a doubt
+ * if some do not agree. Forgets its blocks otherwise.
+ * @param mark  made before the allocator's first block was added
+ */
+bool blocks_accept(struct blocks *blocks, struct block_mark mark, const struct block_audit *audit);
 
 /** Ends the run of blocks that come by address. */
 HEAP_MUST_CHECK

@@ -31,7 +31,6 @@ enum {
 	FEW_ENTRIES = 64, // of a leaf, after which it is clear that it is none
 	THREAD_AREA = 0x4000,
 	MAX_CACHED = 4096,
-	MIN_SHARE = 95, // per cent that have to agree
 };
 
 #define EDATA_MASK UINT64_C(0x0000ffffffffff80)
@@ -60,7 +59,7 @@ struct walker {
 	uint64_t sizes[CLASSES];
 	uint64_t root;
 	size_t tried;
-	size_t slabs, agreeing;
+	struct block_audit slabs;
 	uint64_t bytes; // of memory that extents may lie in
 	uint64_t vain;  // entries and cached regions that may still lead nowhere
 };
@@ -216,7 +215,7 @@ static struct heap_error *try_root(struct walker *walker, uint64_t root, bool *f
 			return NULL;
 		HEAP_TRY(read_leaf(walker, region, leaf, &all, &good));
 	}
-	*found = walker->vain > 0 && all > 0 && good * 100 >= all * MIN_SHARE;
+	*found = walker->vain > 0 && all > 0 && good * 100 >= all * BLOCKS_MIN_AGREEING;
 	return NULL;
 }
 
@@ -316,8 +315,8 @@ static struct heap_error *add_slab(struct walker *walker, uint64_t edata, uint64
 		return NULL;
 	for (uint64_t i = 0; i < count; i++)
 		seen += bitmap[i / 64] >> i % 64 & 1;
-	walker->slabs++;
-	walker->agreeing += seen == free_count;
+	walker->slabs.count++;
+	walker->slabs.agreeing += seen == free_count;
 	for (uint64_t i = 0; i < count; i++) {
 		if (!(bitmap[i / 64] >> i % 64 & 1))
 			HEAP_TRY(blocks_add(walker->blocks, start + i * region, region));
@@ -416,15 +415,8 @@ static struct heap_error *walk(struct walker *walker)
 	if (!walker->root)
 		return NULL;
 	HEAP_TRY(add_extents(walker));
-	if (walker->agreeing * 100 < walker->slabs * MIN_SHARE) {
-		blocks_rewind(blocks, mark);
+	if (!blocks_accept(blocks, mark, &walker->slabs))
 		return NULL;
-	}
-	blocks_name(blocks, "jemalloc");
-	blocks->sizes = BLOCK_SIZES_GEOMETRIC;
-	if (walker->agreeing != walker->slabs)
-		blocks_doubt(blocks, "%zu of jemalloc's %zu slabs count other free regions",
-			     walker->slabs - walker->agreeing, walker->slabs);
 	HEAP_TRY(blocks_sort(blocks));
 	walker->vain = 4 * (blocks->list.count + MAX_CACHED);
 	remove_caches(walker);
@@ -442,7 +434,12 @@ struct heap_error *blocks_find_jemalloc(struct blocks *blocks, const struct imag
 					const struct block_threads *threads)
 {
 	CLEANUP(walker_deinit)
-	struct walker walker = { .blocks = blocks, .image = image, .threads = threads };
+	struct walker walker = {
+		.blocks = blocks,
+		.image = image,
+		.threads = threads,
+		.slabs = { "jemalloc", "slabs", "free regions", 0, 0 },
+	};
 
 	HEAP_TRY(windows_init(&walker.windows, image));
 	return walk(&walker);

@@ -24,7 +24,6 @@ enum {
 	SLICE_BYTES = 80,    // of its description, struct mi_page_s
 	MOST_SHIFTED = 1024, // blocks up to this size do not begin with the slice
 	DELAYED = 2840,      // offset of thread_delayed_free in a heap
-	MIN_SHARE = 95,      // per cent of the pages that have to add up
 };
 
 #define HUGE_BLOCK (UINT64_C(2) << 30) // as size: all that there is
@@ -49,7 +48,7 @@ struct walker {
 	struct HEAP_ARRAY(struct segment) segments;
 	struct HEAP_ARRAY(uint64_t) heaps; // addresses, some of them more than once
 	uint64_t shift;
-	size_t pages, agreeing; // of those with free blocks
+	struct block_audit pages; // of those with free blocks
 	struct block_grid grid;
 };
 
@@ -183,14 +182,14 @@ static struct heap_error *walk_page(struct walker *walker, const struct page *pa
 
 	if (!is_page(walker, page) ||
 	    !block_grid_init(grid, page->first, page->block_size, page->capacity)) {
-		walker->pages++;
+		walker->pages.count++;
 		return NULL;
 	}
 	count = block_grid_mark(grid, windows, page->free) +
 		block_grid_mark(grid, windows, page->local_free);
 	if (count > 0 || page->used != page->capacity) {
-		walker->pages++;
-		walker->agreeing += count + page->used == page->capacity;
+		walker->pages.count++;
+		walker->pages.agreeing += count + page->used == page->capacity;
 	}
 	block_grid_mark(grid, windows, page->thread_free);
 	return block_grid_add(grid, walker->image, walker->blocks);
@@ -236,19 +235,17 @@ static struct heap_error *walk_segments(struct walker *walker, bool *found)
 {
 	const struct block_mark mark = blocks_mark(walker->blocks);
 
-	walker->pages = walker->agreeing = walker->heaps.count = 0;
+	walker->pages = (struct block_audit){ "mimalloc", "pages", "free blocks", 0, 0 };
+	walker->heaps.count = 0;
 	for (size_t i = 0; i < walker->segments.count; i++)
 		HEAP_TRY(walk_segment(walker, &walker->segments.items[i]));
-	*found = walker->agreeing * 100 >= walker->pages * MIN_SHARE;
-	if (!*found)
-		blocks_rewind(walker->blocks, mark);
+	*found = blocks_accept(walker->blocks, mark, &walker->pages);
 	return NULL;
 }
 
 HEAP_MUST_CHECK
 static struct heap_error *walk(struct walker *walker)
 {
-	struct blocks *blocks = walker->blocks;
 	bool found = false;
 
 	HEAP_TRY(find_segments(walker));
@@ -259,16 +256,11 @@ static struct heap_error *walk(struct walker *walker)
 		HEAP_TRY(walk_segments(walker, &found));
 	}
 	if (!found) {
-		blocks_doubt(blocks, "blocks of mimalloc are not known, as its free lists are "
-				     "encoded (secure mode) or it is not 2.0");
+		blocks_doubt(walker->blocks, "blocks of mimalloc are not known, as its free lists "
+					     "are encoded (secure mode) or it is not 2.0");
 		return NULL;
 	}
-	blocks_name(blocks, "mimalloc");
-	blocks->sizes = BLOCK_SIZES_GEOMETRIC;
-	if (walker->agreeing != walker->pages)
-		blocks_doubt(blocks, "%zu of mimalloc's %zu pages count other free blocks",
-			     walker->pages - walker->agreeing, walker->pages);
-	HEAP_TRY(blocks_sort(blocks));
+	HEAP_TRY(blocks_sort(walker->blocks));
 	remove_delayed(walker);
 	return NULL;
 }

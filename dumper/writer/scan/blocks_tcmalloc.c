@@ -38,7 +38,6 @@ enum {
 	USED_CHAINS_AT = CHAINS_AT + CHAINS * 16,
 	MOST_STRIDE = 4096,
 	PIECE_WORDS = 512, // that are read at once
-	MIN_SHARE = 95,    // per cent of the spans that have to agree
 };
 
 struct leaf {
@@ -56,9 +55,9 @@ struct walker {
 	uint64_t root;
 	struct HEAP_ARRAY(uint64_t) caches;
 	struct HEAP_ARRAY(struct leaf) leaves;
-	const struct leaf *leaf; // that is being visited
-	uint32_t sizes[CLASSES]; // in bytes, by class
-	size_t spans, agreeing;  // of those that have free blocks
+	const struct leaf *leaf;  // that is being visited
+	uint32_t sizes[CLASSES];  // in bytes, by class
+	struct block_audit spans; // of those that have free blocks
 	struct block_grid grid;
 };
 
@@ -328,13 +327,13 @@ static struct heap_error *add_small(struct walker *walker, const struct span *sp
 	uint32_t count;
 
 	if (size == 0 || !block_grid_init(grid, span->address, size, span->bytes / size)) {
-		walker->spans++;
+		walker->spans.count++;
 		return NULL;
 	}
 	count = block_grid_mark(grid, &walker->windows, span->free);
 	if (count > 0 || span->used != grid->count) {
-		walker->spans++;
-		walker->agreeing += count + span->used == grid->count;
+		walker->spans.count++;
+		walker->spans.agreeing += count + span->used == grid->count;
 	}
 	return block_grid_add(grid, walker->image, walker->blocks);
 }
@@ -377,15 +376,8 @@ static struct heap_error *walk_leaves(struct walker *walker)
 		HEAP_TRY(visit_words(walker, walker->leaf->address,
 				     walker->leaf->address + LEAF_BYTES, add_span));
 	}
-	if (walker->agreeing * 100 < walker->spans * MIN_SHARE) {
-		blocks_rewind(blocks, mark);
+	if (!blocks_accept(blocks, mark, &walker->spans))
 		return NULL;
-	}
-	blocks_name(blocks, "tcmalloc");
-	blocks->sizes = BLOCK_SIZES_GEOMETRIC;
-	if (walker->agreeing != walker->spans)
-		blocks_doubt(blocks, "%zu of tcmalloc's %zu spans count other free blocks",
-			     walker->spans - walker->agreeing, walker->spans);
 	HEAP_TRY(blocks_sort(blocks));
 	remove_cached(walker);
 	return NULL;
@@ -400,7 +392,12 @@ static void walker_deinit(struct walker *walker)
 
 struct heap_error *blocks_find_tcmalloc(struct blocks *blocks, const struct image *image)
 {
-	CLEANUP(walker_deinit) struct walker walker = { .blocks = blocks, .image = image };
+	CLEANUP(walker_deinit)
+	struct walker walker = {
+		.blocks = blocks,
+		.image = image,
+		.spans = { "tcmalloc", "spans", "free blocks", 0, 0 },
+	};
 
 	HEAP_TRY(windows_init(&walker.windows, image));
 	HEAP_TRY(find_central(&walker));
