@@ -65,9 +65,9 @@ for my $room (sort keys %may_include) {
     is join("\n", @wrong), '', "$room includes only its own and what it may";
 }
 
-# --- circles ---
+# --- cycles ---
 # The strongly connected components of a graph that have several nodes (Tarjan).
-sub circles {
+sub cycles {
     my ($edges) = @_;
     my ($count, @stack, %number, %low, %is_open, @found, $visit) = (0);
     no warnings 'recursion';
@@ -91,11 +91,11 @@ sub circles {
 
 # The rooms of lib, and those of the shell, build on each other in one order.
 my %arrows = map { my $room = $_; ($room => { map { $_ => 1 } @{ $may_include{$room} } }) } grep { m{^(?:lib|shell)\b} } keys %may_include;
-is join("\n", map { "@$_" } circles(\%arrows)), '', 'the rooms of lib and of the shell have an order';
+is join("\n", map { "@$_" } cycles(\%arrows)), '', 'the rooms of lib and of the shell have an order';
 
-# Nor do modules go in circles, which could not be read, tested or replaced one by one. A module is a
+# Nor do modules include each other in cycles, which could not be read, tested or replaced one by one. A module is a
 # .c file and its header; headers without a .c file of their own are private to a module. These are the
-# circles that there are, with the reason; there is to be no other.
+# cycles that there are, with the reason; there is to be no other.
 my @explained = (
     # One fast path, inlined into malloc.
     qr{^dumper/alloc/(?:blocks|epochs|next_allocator|operators|untracked)$},
@@ -122,13 +122,13 @@ for my $file (@sources) {
         $includes_of{$module}{$1} = 1 if /^#include "([^"]+)\.h"/ && $1 ne $module && -e "$1.h";
     }
 }
-my @circles;
-for my $circle (circles(\%includes_of)) {
-    next if 1 >= grep { $has_code{$_} } @$circle;
-    my $is_explained = grep { my $members = $_; !grep { !/$members/ } @$circle } @explained;
-    push @circles, "@$circle" if !$is_explained;
+my @cycles;
+for my $cycle (cycles(\%includes_of)) {
+    next if 1 >= grep { $has_code{$_} } @$cycle;
+    my $is_explained = grep { my $members = $_; !grep { !/$members/ } @$cycle } @explained;
+    push @cycles, "@$cycle" if !$is_explained;
 }
-is join("\n", @circles), '', 'modules do not include each other in circles';
+is join("\n", @cycles), '', 'modules do not include each other in cycles';
 
 # A dropped error is a bug, which the compiler sees only where the function says so.
 my @silent;

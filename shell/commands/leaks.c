@@ -40,9 +40,9 @@ static void print_group(const struct leak_groups *reporting, const struct leak_g
 		  describe_bytes(session, group->bytes), group->indirect_objects,
 		  describe_bytes(session, group->indirect_bytes),
 		  leak_groups_name(reporting, group),
-		  group->circles == 0                ? ""
-		  : group->circles == group->objects ? ", in circles"
-						     : ", some in circles");
+		  group->cycles == 0                ? ""
+		  : group->cycles == group->objects ? ", in cycles"
+						    : ", some in cycles");
 	output_open_object(output, NULL);
 	if (reporting->grouping != LEAKS_BY_SITE)
 		output_string(output, "type",
@@ -54,7 +54,7 @@ static void print_group(const struct leak_groups *reporting, const struct leak_g
 	output_number(output, "direct_bytes", group->bytes);
 	output_number(output, "indirect_objects", group->indirect_objects);
 	output_number(output, "indirect_bytes", group->indirect_bytes);
-	output_number(output, "circles", group->circles);
+	output_number(output, "circles", group->cycles);
 	describe_object_json(session, "example", group->example);
 	if (reporting->grouping == LEAKS_BY_BACKTRACE)
 		backtrace_print(session, group->example);
@@ -167,10 +167,10 @@ static void print_sums(const struct leak_groups *reporting)
 		const char *text;
 	} lines[] = {
 		{ HEAP_LEAK_DIRECT, "leaked directly" },
-		{ HEAP_LEAK_CYCLE, "leaked circles, the first of each" },
+		{ HEAP_LEAK_CYCLE, "leaked cycles, the first object of each" },
 		{ HEAP_LEAK_INDIRECT, "leaked indirectly, held by those" },
 		{ HEAP_LEAK_SUPPRESSED, "leaked, but suppressed" },
-		{ HEAP_LEAK_INTERIOR, "reachable, but only by pointers into a middle" },
+		{ HEAP_LEAK_INTERIOR, "reachable, but only by interior pointers" },
 	};
 	struct output *output = reporting->session->output;
 

@@ -155,7 +155,7 @@ static void print_reachability(struct session *session, const struct amount *rea
 	print_leak_class(session, leaks, HEAP_LEAK_PERHAPS, "perhaps",
 			 "perhaps a register that is not known", all);
 	print_leak_class(session, leaks, HEAP_LEAK_DIRECT, "direct", "nothing", all);
-	print_leak_class(session, leaks, HEAP_LEAK_CYCLE, "cycle", "nothing but their own circle",
+	print_leak_class(session, leaks, HEAP_LEAK_CYCLE, "cycle", "nothing but their own cycle",
 			 all);
 	print_leak_class(session, leaks, HEAP_LEAK_INDIRECT, "indirect", "leaked objects alone",
 			 all);

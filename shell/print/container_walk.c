@@ -370,7 +370,7 @@ static bool begin_forward_list(struct session *session, struct container_walk *w
 	    !place_find_pointer(session, &walk->container, "__before_begin_.__next_", &walk->at))
 		return false;
 	find_stored(session, walk, "std::_Fwd_list_node<", "std::__1::__forward_list_node<");
-	// Each node is an object; should they go in a circle, that ends it.
+	// Each node is an object. A cycle of nodes ends the walk, too.
 	walk->has_length = walk->at == 0;
 	walk->length = walk->has_length ? 0 : session->snapshot->object_count;
 	return true;

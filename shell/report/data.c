@@ -215,7 +215,7 @@ static void write_unreachable_group(struct data *data, const struct leak_groups 
 	output_number(output, "direct_bytes", group->bytes);
 	output_number(output, "indirect_objects", group->indirect_objects);
 	output_number(output, "indirect_bytes", group->indirect_bytes);
-	output_number(output, "circles", group->circles);
+	output_number(output, "circles", group->cycles);
 	report_details_refer(&data->details, session, "example", group->example);
 	output_close(output);
 }

@@ -58,7 +58,7 @@ static struct heap_error *add_leak(struct leak_groups *groups, heap_object_id ob
 	}
 	group->objects++;
 	group->bytes += bytes;
-	group->circles += class == HEAP_LEAK_CYCLE;
+	group->cycles += class == HEAP_LEAK_CYCLE;
 	return NULL;
 }
 

@@ -20,7 +20,7 @@ struct leak_group {
 	heap_object_id example; /**< the first by address */
 	uint64_t objects, bytes;
 	uint64_t indirect_objects, indirect_bytes;
-	uint64_t circles; /**< of the direct ones */
+	uint64_t cycles; /**< of the direct ones: those that only their own cycle holds */
 };
 
 struct leak_groups {

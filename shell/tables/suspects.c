@@ -40,7 +40,7 @@ static struct heap_error *add_leak_groups(const struct leak_groups *groups, uint
 			.example = group->example,
 			.members = group->objects + group->indirect_objects,
 			.bytes = group->bytes + group->indirect_bytes,
-			.is_cyclic = group->circles == group->objects,
+			.is_cyclic = group->cycles == group->objects,
 		};
 
 		if (suspect.bytes >= least)

@@ -223,7 +223,7 @@ function unreachableTable() {
 			numberColumn('indirect', 'indirect_objects', 'objects that are lost with these'),
 			bytesColumn('bytes of those', 'indirect_bytes'),
 			{ name: 'type, site', class: 'name', value: (row) => row.name,
-				show: (row) => [row.name, row.circles ? ', in circles' : '',
+				show: (row) => [row.name, row.circles ? ', in cycles' : '',
 					row.example === undefined ? '' : [' ', objectLink(row.example, 'example')]] },
 		],
 		attributes: (row) => ({ 'data-name': row.name }),

@@ -55,7 +55,7 @@ my ($dead) = grep { $_->{size} == 272 } @{ Heapsh::ask_json($file, 'find', 'size
 like scalar(Heapsh::ask($file, 'path', $dead->{address})), qr/^the mapping /,
     'but what only the stack of a dead thread holds';
 is $list->{classes}{direct}{objects}, 9, 'direct ones';
-is $list->{classes}{cycle}{objects}, 1, 'circles';
+is $list->{classes}{cycle}{objects}, 1, 'cycles';
 is $list->{classes}{indirect}{objects}, 17, 'indirect ones';
 my ($tree) = grep { $_->{size} == 192 } @{ $list->{leaks} };
 is $tree->{indirect_bytes}, 2000, 'what a direct one takes with it';
@@ -125,7 +125,7 @@ SKIP: {
     my ($classes, $counts, $text) = lsan();
     skip 'LeakSanitizer does not work here', 3 unless $text =~ /detected memory leaks/;
     is_deeply $counts, \%times, 'what LeakSanitizer calls leaked is leaked here, and nothing else';
-    # Where it differs: to it each block of a circle is held by another, so none is direct.
+    # Where it differs: to it each block of a cycle is held by another, so none is direct.
     is_deeply $classes, { %expected, 136 => 'indirect' }, 'and directly or not';
     (undef, $counts) = lsan("LSAN_OPTIONS=suppressions=$directory/known");
     open my $known, '>', "$directory/known" or die $!;
@@ -151,7 +151,7 @@ SKIP: {
         $_ => $expected{$_} =~ /direct$/ && $expected{$_} ne 'indirect' || $expected{$_} eq 'cycle'
             ? 'definitely' : 'indirectly'
     } keys %expected;
-    # It may take the other one of the circle as the first, too.
+    # It may take the other one of the cycle as the first, too.
     @kind{136, 144} = @kind{144, 136} if ($kind{144} // '') eq 'definitely';
     # Where it differs: what is held by a pointer into its middle alone may be lost. So it
     # is with heapsh's class "interior", which is not counted as leaked.

@@ -110,7 +110,7 @@ NOINLINE static void hold(void)
 	table = malloc(256);
 	memset(table, 0, 256);
 	table[7] = new_link(264);
-	table[7]->next = (struct link *)table; // a circle that is held
+	table[7]->next = (struct link *)table; // a cycle that is held
 }
 
 NOINLINE static void *work(void *nothing)

@@ -48,7 +48,7 @@ is_text $file, 'reachability', <<'END';
          1         24 B    0.5  words of stacks without a name
          1         32 B    0.7  words of modules' data without a name
          1         16 B    0.3  nothing
-         1         16 B    0.3  nothing but their own circle
+         1         16 B    0.3  nothing but their own cycle
          2         32 B    0.7  leaked objects alone
 END
 is_deeply Sample::json($file, 'reachability'), {

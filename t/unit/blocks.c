@@ -342,7 +342,7 @@ static void damage(void **state)
 	free(memory);
 }
 
-// Rings, sizes and links that lead in circles or nowhere end: each word of the structures in turn.
+// Rings, sizes and links that lead in cycles or nowhere end: each word of the structures in turn.
 static void hostile(void **state)
 {
 	static const uint64_t values[] = { 0,

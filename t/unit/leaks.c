@@ -184,8 +184,8 @@ static void find_with_threads(struct heap_snapshot *model, uint32_t unknown,
 //	site 0   0 ──▶ 9 ──▶ 10            one head
 //	site 1   1, 2 ──▶ 10               two
 //	site 2   3, 4, 5 ──▶ 11            three
-//	site 3   6 ⇄ 7 ──▶ 12              a circle, one head, and its member, which is none
-//	site 4   8 ──▶ 6                   leads to the circle in the second model alone
+//	site 3   6 ⇄ 7 ──▶ 12              a cycle, one head, and its member, which is none
+//	site 4   8 ──▶ 6                   leads to the cycle in the second model alone
 //	site 5   9 to 12                   led to
 //	site 6   13 (reached), 14, 15      two
 static const heap_site_id sites_of[] = { 0, 1, 1, 2, 2, 2, 3, 3, 4, 5, 5, 5, 5, 6, 6, 6 };
@@ -248,7 +248,7 @@ static void unknown_registers_may_hold_as_many_of_a_site_as_there_are_threads(vo
 	expect_classes(
 		false, 3, (const uint8_t[]){ X, X, X, X, X, X, X, X, X, X, X, X, X, R, X, X },
 		(const heap_object_id[]){ 0, 1, 2, 3, 4, 5, 6, 6, 8, 0, 0, 5, 6, NO, 14, 15 });
-	// Another leads to the circle: it has no head of its own, and goes with that.
+	// Another leads to the cycle: it has no head of its own, and goes with that.
 	expect_classes(
 		true, 0, (const uint8_t[]){ D, D, D, D, D, D, I, I, D, I, I, I, I, R, D, D },
 		(const heap_object_id[]){ 0, 1, 2, 3, 4, 5, 8, 8, 8, 0, 0, 5, 8, NO, 14, 15 });
