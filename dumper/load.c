@@ -23,7 +23,7 @@ __attribute__((constructor)) static void load(void)
 {
 	int before = errno;
 
-	heapsnap_below_init();
+	heapsnap_next_init();
 	heapsnap_sandbox_init();
 	heapsnap_deepbind_init();
 	heapsnap_signals_init();

@@ -46,7 +46,7 @@ static void look_at_glibc(void)
 
 	if (!block)
 		return;
-	has_chunks = heapsnap_below.usable_size && heapsnap_below.usable_size(block) == ROUNDED;
+	has_chunks = heapsnap_next.usable_size && heapsnap_next.usable_size(block) == ROUNDED;
 	heapsnap_hot.free(block);
 	__asm__ volatile("" : "+r"(block) : : "memory");
 	if (has_chunks)
@@ -57,12 +57,12 @@ void heapsnap_blocks_begin(void)
 {
 	// An allocator that has glibc's names besides its own may call us while it starts.
 	heapsnap_hot.mark = 0x8000;
-	if (heapsnap_is_above_glibc())
+	if (heapsnap_next_is_glibc())
 		look_at_glibc();
 	if (heapsnap_hot.plain)
 		heapsnap_hot.mark = heapsnap_hot.plain;
 	heapsnap_process.mark = heapsnap_hot.mark;
-	has_footers = has_chunks && heapsnap_below.memalign == __libc_memalign;
+	has_footers = has_chunks && heapsnap_next.memalign == __libc_memalign;
 	heapsnap_process.has_chunks = has_chunks;
 	heapsnap_process.footers_start = UINT64_MAX;
 }
@@ -78,7 +78,7 @@ static bool verifies(const struct heapsnap_header *header, const void *block)
 // At the end of the usable bytes. Its place must depend on the chunk alone.
 static struct heapsnap_header *footer_place(const void *block)
 {
-	size_t usable = heapsnap_below.usable_size((void *)block) & ~(size_t)7;
+	size_t usable = heapsnap_next.usable_size((void *)block) & ~(size_t)7;
 
 	return (struct heapsnap_header *)((uintptr_t)block + usable - HEAPSNAP_HEADER_SIZE);
 }
@@ -127,7 +127,7 @@ struct heapsnap_header *heapsnap_find_header(const void *block)
 		       : NULL;
 }
 
-// Where the allocator below has a live block begin.
+// The start of a live block as the next allocator has it.
 static void *base_of(const void *block, const struct heapsnap_header *header)
 {
 	if (heapsnap_extent_is_behind(header->extent))
@@ -191,7 +191,7 @@ static struct heapsnap_making make(size_t size, uint64_t site, struct heapsnap_f
 	return heapsnap_observe(size, site, frame, is_sampled);
 }
 
-// Signs what the allocator below has given. @param place  before the block
+// Signs memory from the next allocator. @param place  before the block
 static void *adopt(char *base, size_t size, unsigned place, unsigned flags,
 		   struct heapsnap_making making)
 {
@@ -290,7 +290,7 @@ void *heapsnap_allocate_zeros(size_t size, uint64_t site)
 {
 	if (is_too_large(size))
 		return NULL;
-	return adopt(heapsnap_below.calloc(1, size + HEAPSNAP_HEADER_SIZE), size, 0, 0,
+	return adopt(heapsnap_next.calloc(1, size + HEAPSNAP_HEADER_SIZE), size, 0, 0,
 		     make(size, site, HEAPSNAP_FRAME_AT(site)));
 }
 
@@ -304,17 +304,17 @@ void *heapsnap_allocate_aligned(size_t alignment, size_t size, uint64_t site, un
 	}
 	if (is_too_large(size))
 		return NULL;
-	heapsnap_below_init();
+	heapsnap_next_init();
 	// A header in front says the alignment in 5 bits.
 	if (!has_footers && is_too_large(alignment << (40 - 31)))
 		return NULL;
 	if (has_footers)
 		return adopt_aligned(
-			heapsnap_below.memalign(alignment, heapsnap_footer_distance(size) +
-								   HEAPSNAP_HEADER_SIZE),
+			heapsnap_next.memalign(alignment, heapsnap_footer_distance(size) +
+								  HEAPSNAP_HEADER_SIZE),
 			size, flags, make(size, site, HEAPSNAP_FRAME_AT(site)));
 	// A whole alignment before the block; the header takes its last 16 bytes.
-	return adopt(heapsnap_below.memalign(alignment, size + alignment), size,
+	return adopt(heapsnap_next.memalign(alignment, size + alignment), size,
 		     (unsigned)__builtin_ctzll(alignment), flags,
 		     make(size, site, HEAPSNAP_FRAME_AT(site)));
 }
@@ -343,7 +343,7 @@ void heapsnap_release_other(void *block)
 {
 	if (heapsnap_is_in_arena(block))
 		return;
-	heapsnap_below_init();
+	heapsnap_next_init();
 
 	struct heapsnap_header *header = heapsnap_find_header(block);
 
@@ -362,7 +362,7 @@ void heapsnap_release_other(void *block)
 
 // --- reallocating --------------------------------------------------------------------
 
-// To a new block by copying, where the allocator below cannot do it in place.
+// To a new block by copying, where the next allocator cannot do it in place.
 static void *move_block(void *block, size_t old_size, size_t size, uint64_t site)
 {
 	void *moved = heapsnap_allocate_aligned(1, size, site, 0);
@@ -377,8 +377,8 @@ static void *move_block(void *block, size_t old_size, size_t size, uint64_t site
 // All that malloc_usable_size() has promised may hold data.
 static size_t size_in_use(void *block, const struct heapsnap_header *header)
 {
-	return heapsnap_below.usable_size ? heapsnap_usable_size(block)
-					  : heapsnap_extent_size(header->extent);
+	return heapsnap_next.usable_size ? heapsnap_usable_size(block)
+					 : heapsnap_extent_size(header->extent);
 }
 
 // For a block that is not live libc decides, as it would without us.
@@ -388,8 +388,8 @@ static void *reallocate_dead(void *block, size_t size, uint64_t site)
 	size_t before = (size_t)((char *)block - base);
 
 	if (before == 0)
-		return heapsnap_below.realloc(base, size);
-	base = heapsnap_below.realloc(base, size + before);
+		return heapsnap_next.realloc(base, size);
+	base = heapsnap_next.realloc(base, size + before);
 	// It was damaged; from here on it is whole.
 	return adopt(base, size,
 		     before > HEAPSNAP_HEADER_SIZE ? __builtin_ctzll(before) : HEAPSNAP_BEFORE, 0,
@@ -429,7 +429,7 @@ void *heapsnap_reallocate(void *block, size_t size, uint64_t site)
 	if (heapsnap_is_in_arena(block))
 		return move_block(block, heapsnap_extent_size(heapsnap_header_of(block)->extent),
 				  size, site);
-	heapsnap_below_init();
+	heapsnap_next_init();
 
 	struct heapsnap_header *header = heapsnap_find_header(block);
 
@@ -446,7 +446,7 @@ void *heapsnap_reallocate(void *block, size_t size, uint64_t site)
 
 	begin_move(block, size);
 
-	char *base = heapsnap_below.realloc(heapsnap_header_of(block), size + HEAPSNAP_HEADER_SIZE);
+	char *base = heapsnap_next.realloc(heapsnap_header_of(block), size + HEAPSNAP_HEADER_SIZE);
 	// It was born when it was: so what has grown is told from what is new at its place.
 	uint32_t birth = heapsnap_extent_birth(heapsnap_move.extent);
 
@@ -466,13 +466,13 @@ void *heapsnap_reallocate(void *block, size_t size, uint64_t site)
 
 size_t heapsnap_usable_size(void *block)
 {
-	if (!block || heapsnap_is_in_arena(block) || !heapsnap_below.usable_size)
+	if (!block || heapsnap_is_in_arena(block) || !heapsnap_next.usable_size)
 		return 0;
 
 	const struct heapsnap_header *header = heapsnap_find_header(block);
 
 	if (!header)
-		return heapsnap_below.usable_size(block);
+		return heapsnap_next.usable_size(block);
 	if (header > (const struct heapsnap_header *)block) {
 		bool is_far = heapsnap_extent_place(header->extent) == HEAPSNAP_FAR_BEHIND;
 
@@ -481,5 +481,5 @@ size_t heapsnap_usable_size(void *block)
 
 	char *base = base_of(block, header);
 
-	return heapsnap_below.usable_size(base) - (size_t)((char *)block - base);
+	return heapsnap_next.usable_size(base) - (size_t)((char *)block - base);
 }

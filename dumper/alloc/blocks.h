@@ -3,7 +3,7 @@
 #define HEAPSNAP_BLOCKS_H
 
 /**
- * Blocks with a signed header, made from those of the allocator below us. (Where only traces are
+ * Blocks with a signed header, made from those of the next allocator. (Where only traces are
  * wanted, those blocks themselves: untracked.h.)
  *
  * The fast path (here, inlined into malloc, free and operator new) takes no lock and no atomic
@@ -29,7 +29,7 @@
 /** The caller of the function that this is inlined into: the site of its block. */
 #define HEAPSNAP_SITE ((uint64_t)__builtin_return_address(0))
 
-/** Once the allocator below has been found. */
+/** To be called once the next allocator has been found. */
 void heapsnap_blocks_begin(void);
 
 /** A block of zeros. */
@@ -85,7 +85,7 @@ static inline bool heapsnap_is_plain(const void *block)
 	return *heapsnap_signature(heapsnap_header_of(block)) & heapsnap_hot.plain;
 }
 
-/** Wipes: from here on the block is not live. Before the allocator below may reuse it. */
+/** Wipes: from here on the block is not live. To be called before the next allocator may reuse it. */
 HEAPSNAP_INLINE void heapsnap_wipe(struct heapsnap_header *header)
 {
 	__atomic_store_n(heapsnap_signature(header), HEAPSNAP_WIPED, __ATOMIC_RELAXED);
@@ -115,7 +115,7 @@ HEAPSNAP_INLINE bool heapsnap_has_seen(uint64_t site, uint64_t size)
 		 : (struct heapsnap_frame){ 0 })
 
 /**
- * Makes a block from memory of the allocator below when heapsnap_bytes_left has run out,
+ * Makes a block from memory of the next allocator when heapsnap_bytes_left has run out,
  * or the size is beyond it, or the site and size have not been seen. NULL if it is too large, or
  * there is no memory.
  *

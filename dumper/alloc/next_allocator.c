@@ -25,7 +25,7 @@ struct heapsnap_hot heapsnap_hot __attribute__((aligned(64))) = {
 	.free = first_free,
 	.mark = HEAPSNAP_MARKS, // no block that is signed before one is chosen will look plain
 };
-struct heapsnap_allocator heapsnap_below = { .calloc = first_calloc };
+struct heapsnap_allocator heapsnap_next = { .calloc = first_calloc };
 
 // glibc's malloc by another name, which nobody replaces.
 extern void *__libc_malloc(size_t size) __attribute__((weak));
@@ -66,22 +66,22 @@ bool heapsnap_is_found(void)
 	return heapsnap_hot.malloc != first_malloc;
 }
 
-bool heapsnap_is_above_glibc(void)
+bool heapsnap_next_is_glibc(void)
 {
 	return heapsnap_is_found() && heapsnap_hot.malloc == __libc_malloc;
 }
 
-// Stands for malloc until the one below is found.
+// Stands for malloc until the next allocator is found.
 static void *first_malloc(size_t size)
 {
-	heapsnap_below_init();
+	heapsnap_next_init();
 	return heapsnap_is_found() ? heapsnap_hot.malloc(size) : allocate_in_arena(size);
 }
 
 static void *first_calloc(size_t count, size_t size)
 {
-	heapsnap_below_init();
-	return heapsnap_is_found() ? heapsnap_below.calloc(count, size)
+	heapsnap_next_init();
+	return heapsnap_is_found() ? heapsnap_next.calloc(count, size)
 				   : allocate_in_arena(count * size); // count is 1
 }
 
@@ -118,10 +118,10 @@ static void *clear(size_t count, size_t size)
 #define MEMALIGN "memalign"
 #endif
 
-void heapsnap_below_init(void)
+void heapsnap_next_init(void)
 {
 	static bool begun;
-	struct heapsnap_allocator below;
+	struct heapsnap_allocator next;
 	void *(*next_malloc)(size_t);
 	void (*next_free)(void *);
 
@@ -130,19 +130,19 @@ void heapsnap_below_init(void)
 	begun = true;
 	heapsnap_hot.secret = heapsnap_process.secret = make_secret();
 #if defined(__GLIBC__)
-	below.calloc = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "calloc");
+	next.calloc = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "calloc");
 #else
-	below.calloc = clear;
+	next.calloc = clear;
 #endif
-	below.realloc = (void *(*)(void *, size_t))dlsym(RTLD_NEXT, "realloc");
-	below.memalign = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, MEMALIGN);
-	if (!below.memalign)
-		below.memalign = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "aligned_alloc");
-	below.usable_size = (size_t(*)(void *))dlsym(RTLD_NEXT, "malloc_usable_size");
+	next.realloc = (void *(*)(void *, size_t))dlsym(RTLD_NEXT, "realloc");
+	next.memalign = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, MEMALIGN);
+	if (!next.memalign)
+		next.memalign = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "aligned_alloc");
+	next.usable_size = (size_t(*)(void *))dlsym(RTLD_NEXT, "malloc_usable_size");
 	next_free = (void (*)(void *))dlsym(RTLD_NEXT, "free");
 	next_malloc = (void *(*)(size_t))dlsym(RTLD_NEXT, "malloc");
 	// All at once: what the linker has from the arena is not for them to free.
-	heapsnap_below = below;
+	heapsnap_next = next;
 	heapsnap_hot.free = next_free;
 	heapsnap_hot.malloc = next_malloc;
 	heapsnap_blocks_begin();

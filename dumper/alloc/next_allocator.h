@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef HEAPSNAP_BELOW_H
-#define HEAPSNAP_BELOW_H
+#ifndef HEAPSNAP_NEXT_ALLOCATOR_H
+#define HEAPSNAP_NEXT_ALLOCATOR_H
 
 /**
- * The allocator below us: whoever comes next in the search order, libc, or a jemalloc or
- * tcmalloc that is preloaded after us.
+ * The next allocator in the search order of symbols: libc's, or a jemalloc or tcmalloc that is
+ * preloaded after this library.
  *
  * While it is being found, and the dynamic linker itself asks for memory, answers come from a
  * small static arena.
@@ -20,7 +20,8 @@
 
 /** All that the fast path needs, in one cache line. */
 struct heapsnap_hot {
-	void *(*malloc)(size_t size); /**< of the allocator below; finds it, to begin with */
+	void *(*malloc)(
+		size_t size); /**< of the next allocator; at first a function that finds it */
 	void (*free)(void *block);
 	uint64_t secret;
 	uint64_t birth; /**< the current epoch, where an extent has it */
@@ -36,17 +37,17 @@ struct heapsnap_allocator {
 	size_t (*usable_size)(void *block);
 };
 
-// Said to be hidden here too: else they are reached by way of a table.
+// Declared hidden here, too; else code reaches them through the global offset table.
 extern struct heapsnap_hot heapsnap_hot __attribute__((visibility("hidden")));
-extern struct heapsnap_allocator heapsnap_below __attribute__((visibility("hidden")));
+extern struct heapsnap_allocator heapsnap_next __attribute__((visibility("hidden")));
 
 /** Finds it, once; then heapsnap_blocks_begin() is called. */
-void heapsnap_below_init(void);
+void heapsnap_next_init(void);
 
 bool heapsnap_is_found(void);
 
-/** True if it is glibc's. */
-bool heapsnap_is_above_glibc(void);
+/** True if the next allocator is glibc's. */
+bool heapsnap_next_is_glibc(void);
 
 bool heapsnap_is_in_arena(const void *block);
 

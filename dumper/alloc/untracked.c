@@ -38,7 +38,7 @@ struct heapsnap_sampled heapsnap_unwatch(const void *block)
 	return sampled;
 }
 
-// The allocator below must not free blocks of the arena.
+// The next allocator must not free blocks of the arena.
 void heapsnap_blocks_begin(void)
 {
 	size_t size;
@@ -72,8 +72,8 @@ void *heapsnap_allocate_zeros(size_t size, uint64_t site)
 	void *block;
 
 	if (HEAPSNAP_LIKELY(heapsnap_take_bytes(size)))
-		return heapsnap_below.calloc(1, size);
-	block = heapsnap_below.calloc(1, size);
+		return heapsnap_next.calloc(1, size);
+	block = heapsnap_next.calloc(1, size);
 	return look_at(block, size, site, false);
 }
 
@@ -83,11 +83,11 @@ void *heapsnap_allocate_aligned(size_t alignment, size_t size, uint64_t site, un
 	void *block;
 
 	(void)flags;
-	heapsnap_below_init();
+	heapsnap_next_init();
 	if (alignment <= HEAPSNAP_HEADER_SIZE)
 		block = heapsnap_hot.malloc(size);
 	else
-		block = heapsnap_below.memalign(alignment, size);
+		block = heapsnap_next.memalign(alignment, size);
 	return is_enough ? block : look_at(block, size, site, false);
 }
 
@@ -125,7 +125,7 @@ void *heapsnap_reallocate(void *block, size_t size, uint64_t site)
 		return move_out(block, size, site);
 	is_enough = heapsnap_take_bytes(size);
 	sampled = heapsnap_unwatch(block);
-	moved = heapsnap_below.realloc(block, size);
+	moved = heapsnap_next.realloc(block, size);
 	if (moved)
 		heapsnap_trace_freed(sampled.number, true);
 	else if (heapsnap_sample_add(block, sampled))
@@ -142,7 +142,7 @@ struct heapsnap_header *heapsnap_find_header(const void *block)
 
 size_t heapsnap_usable_size(void *block)
 {
-	if (!block || heapsnap_is_in_arena(block) || !heapsnap_below.usable_size)
+	if (!block || heapsnap_is_in_arena(block) || !heapsnap_next.usable_size)
 		return 0;
-	return heapsnap_below.usable_size(block);
+	return heapsnap_next.usable_size(block);
 }

@@ -3,9 +3,8 @@
 #define HEAPSNAP_UNTRACKED_H
 
 /**
- * Blocks without a header, where only traces are wanted (libheapsnap-trace.so): those of the
- * allocator below, as they are. Part of blocks.h, whose functions untracked.c has instead of
- * blocks.c.
+ * Trace-only mode (libheapsnap-trace.so): blocks are those of the next allocator and carry no
+ * header. Part of blocks.h, whose functions are in untracked.c instead of blocks.c.
  *
  *	malloc   counts the bytes; where a point of sampling.h falls, the block is a sample
  *	free     looks by its address whether the block may be one

@@ -49,7 +49,7 @@ bool heapsnap_growth_init(void)
 {
 	if (state)
 		return true;
-	if (heapsnap_is_above_glibc())
+	if (heapsnap_next_is_glibc())
 		statistics = (__typeof__(statistics))dlsym(RTLD_NEXT, STATISTICS);
 	state = heapsnap_reserve_own(sizeof(*state));
 	return state != NULL;

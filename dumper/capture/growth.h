@@ -11,7 +11,7 @@
  *
  *	live now  ≤  live when last measured + allocated since
  *
- * So only when as much has been allocated as is missing to the limit, the allocator below
+ * So only when as much has been allocated as is missing to the limit, the next allocator
  * counts what is in use. That takes glibc from microseconds to tens of milliseconds,
  * by how many free pieces there are; it is asked so rarely that it is half a per cent of
  * the time at most. Of another allocator the resident memory of the process must do.

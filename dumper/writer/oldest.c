@@ -276,7 +276,8 @@ static void drop_tables(struct heap_snapshot *small)
 	small->call_count = small->step_count = small->function_count = 0;
 	small->damage_count = small->tag_count = small->part_count = 0;
 	small->root_content_size = 0;
-	small->backtrace = small->birth = small->rival = small->rivals = small->tag = NULL;
+	small->backtrace = small->birth = small->conflict_type = small->conflicts = small->tag =
+		NULL;
 	small->site = NULL;
 }
 

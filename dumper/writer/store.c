@@ -283,8 +283,8 @@ static struct heap_error *drop_types(struct capture *capture)
 	heap_types_deinit(&snapshot->types);
 	snapshot->types = (struct heap_types){ 0 };
 	for (heap_object_id i = 0; snapshot->type && i < capture->objects.count; i++) {
-		snapshot->type[i] = snapshot->rival[i] = HEAP_NO_TYPE;
-		snapshot->rivals[i] = 0;
+		snapshot->type[i] = snapshot->conflict_type[i] = HEAP_NO_TYPE;
+		snapshot->conflicts[i] = 0;
 		snapshot->elements[i] = 0;
 		snapshot->evidence[i] = HEAP_EVIDENCE_NONE;
 	}
@@ -301,7 +301,7 @@ static void need_types(const struct capture *capture, bool *needed)
 
 	needed[HEAP_NO_TYPE] = true;
 	for (heap_object_id i = 0; snapshot->type && i < capture->objects.count; i++)
-		needed[snapshot->type[i]] = needed[snapshot->rival[i]] = true;
+		needed[snapshot->type[i]] = needed[snapshot->conflict_type[i]] = true;
 	for (uint32_t i = 0; i < snapshot->part_count; i++)
 		needed[snapshot->parts[i].type] = true;
 	for (heap_root_id i = 0; i < snapshot->root_count; i++)
@@ -315,7 +315,7 @@ static void renumber_types(struct capture *capture, const heap_type_id *map)
 
 	for (heap_object_id i = 0; snapshot->type && i < capture->objects.count; i++) {
 		snapshot->type[i] = map[snapshot->type[i]];
-		snapshot->rival[i] = map[snapshot->rival[i]];
+		snapshot->conflict_type[i] = map[snapshot->conflict_type[i]];
 	}
 	for (uint32_t i = 0; i < snapshot->part_count; i++)
 		snapshot->parts[i].type = map[snapshot->parts[i].type];

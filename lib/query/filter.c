@@ -371,7 +371,7 @@ static unsigned columns_of(const struct heap_term *term)
 	case HEAP_TERM_TAG:
 		return HEAP_COLUMN_TAG;
 	case HEAP_TERM_CONFLICT:
-		return HEAP_COLUMN_RIVALS;
+		return HEAP_COLUMN_CONFLICTS;
 	case HEAP_TERM_UNDER_TYPED:
 		return HEAP_COLUMN_TYPE | HEAP_COLUMN_ELEMENTS | HEAP_COLUMN_SIZE;
 	case HEAP_TERM_AGE:
@@ -630,7 +630,7 @@ static bool term_matches(struct heap_filter *filter, const struct heap_term *ter
 	case HEAP_TERM_TAG:
 		return !subject->part && term->set[snapshot->tag[object]];
 	case HEAP_TERM_CONFLICT:
-		return !subject->part && snapshot->rivals[object] > 0;
+		return !subject->part && snapshot->conflicts[object] > 0;
 	case HEAP_TERM_NEW:
 		return filter->is_new && filter->is_new[object];
 	case HEAP_TERM_TRACED:

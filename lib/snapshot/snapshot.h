@@ -271,8 +271,8 @@ enum heap_columns {
 	HEAP_COLUMN_SITE = 1 << 5,
 	HEAP_COLUMN_BIRTH = 1 << 6,
 	HEAP_COLUMN_BACKTRACE = 1 << 7,
-	HEAP_COLUMN_RIVAL = 1 << 8,
-	HEAP_COLUMN_RIVALS = 1 << 9,
+	HEAP_COLUMN_CONFLICT_TYPE = 1 << 8,
+	HEAP_COLUMN_CONFLICTS = 1 << 9,
 	HEAP_COLUMN_TAG = 1 << 10,
 	HEAP_COLUMN_EDGES = 1 << 11, /**< edge_first, edge_target */
 	HEAP_COLUMN_SLOTS = 1 << 12, /**< edge_slot; and QUALITY */
@@ -327,19 +327,20 @@ struct heap_snapshot {
 	uint32_t edge_count;
 
 	/* Columns: NULL until loaded. */
-	uint64_t *address;    /**< [object_count] ascending */
-	uint64_t *size;       /**< [object_count] bytes, as requested by the program */
-	heap_type_id *type;   /**< [object_count] the element's type; HEAP_NO_TYPE: unknown */
-	uint64_t *elements;   /**< [object_count] of that type; 1 unless an array; with a flexible
+	uint64_t *address;   /**< [object_count] ascending */
+	uint64_t *size;      /**< [object_count] bytes, as requested by the program */
+	heap_type_id *type;  /**< [object_count] the element's type; HEAP_NO_TYPE: unknown */
+	uint64_t *elements;  /**< [object_count] of that type; 1 unless an array; with a flexible
 				   array member, 1 + its elements */
-	uint8_t *evidence;    /**< [object_count] enum heap_evidence */
-	heap_site_id *site;   /**< [object_count] in sites */
-	uint32_t *birth;      /**< [object_count] epoch in which it was allocated */
-	uint32_t *backtrace;  /**< [object_count] of its allocation: see heap_backtrace_step() */
-	heap_type_id *rival;  /**< [object_count] another type that typed pointers to it have */
-	uint32_t *tag;        /**< [object_count] number in tags, plus 1; 0: it has none */
-	uint32_t *rivals;     /**< [object_count] pointers with other types than the object's */
-	uint32_t *edge_first; /**< [object_count + 1] */
+	uint8_t *evidence;   /**< [object_count] enum heap_evidence */
+	heap_site_id *site;  /**< [object_count] in sites */
+	uint32_t *birth;     /**< [object_count] epoch in which it was allocated */
+	uint32_t *backtrace; /**< [object_count] of its allocation: see heap_backtrace_step() */
+	heap_type_id
+		*conflict_type; /**< [object_count] another type that typed pointers to it have */
+	uint32_t *tag;          /**< [object_count] number in tags, plus 1; 0: it has none */
+	uint32_t *conflicts;    /**< [object_count] pointers with other types than the object's */
+	uint32_t *edge_first;   /**< [object_count + 1] */
 	heap_object_id *edge_target; /**< [edge_count] */
 	uint32_t *edge_slot;         /**< [edge_count] byte offset in the source, / 8 */
 	uint32_t *edge_interior;     /**< [edge_count] bytes into the target; UINT32_MAX: or more */

@@ -102,7 +102,7 @@ struct heap_error *heap_snapshot_check_values(const struct heap_snapshot *snapsh
 		good = are_below(values, count,
 				 snapshot->step_count ? 2 * snapshot->step_count : 1);
 		break;
-	case HEAP_TAG_RIVALS:
+	case HEAP_TAG_CONFLICT_TYPES:
 		good = are_below(values, count, snapshot->types.count);
 		break;
 	case HEAP_TAG_OBJECT_TAGS:

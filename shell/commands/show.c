@@ -40,8 +40,8 @@ struct asked {
 static const char *describe_evidence(struct session *session, heap_object_id object)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
-	heap_type_id rival = snapshot->rival[object];
-	uint32_t rivals = snapshot->rivals[object];
+	heap_type_id conflict_type = snapshot->conflict_type[object];
+	uint32_t conflicts = snapshot->conflicts[object];
 	const char *type = snapshot->evidence[object] == HEAP_EVIDENCE_POOL
 				   ? "cut up by the program"
 			   : snapshot->type[object] == HEAP_NO_TYPE
@@ -49,11 +49,11 @@ static const char *describe_evidence(struct session *session, heap_object_id obj
 				   : session_format(session, "type by %s",
 						    heap_evidence_name(snapshot->evidence[object]));
 
-	if (rivals == 0)
+	if (conflicts == 0)
 		return type;
-	return session_format(session, "%s, against %" PRIu32 " pointer%s%s%s", type, rivals,
-			      format_plural(rivals), rival ? " to " : "",
-			      rival ? describe_type(session, rival) : "");
+	return session_format(session, "%s, against %" PRIu32 " pointer%s%s%s", type, conflicts,
+			      format_plural(conflicts), conflict_type ? " to " : "",
+			      conflict_type ? describe_type(session, conflict_type) : "");
 }
 
 static void show_origin(struct session *session, heap_object_id object)
@@ -71,9 +71,10 @@ static void show_origin(struct session *session, heap_object_id object)
 		output_text(output, "  where and when it was allocated is not known; %s\n",
 			    describe_evidence(session, object));
 	}
-	if (snapshot->rivals[object] > 0) {
-		output_number(output, "rivals", snapshot->rivals[object]);
-		output_string(output, "rival", describe_type(session, snapshot->rival[object]));
+	if (snapshot->conflicts[object] > 0) {
+		output_number(output, "rivals", snapshot->conflicts[object]);
+		output_string(output, "rival",
+			      describe_type(session, snapshot->conflict_type[object]));
 	}
 	describe_sample(session, object);
 	backtrace_print(session, object);
@@ -470,7 +471,7 @@ static struct heap_error *show(struct session *session, const char *word, const 
 	HEAP_TRY(describe_load(session));
 	HEAP_TRY(heap_snapshot_load(session->snapshot,
 				    HEAP_COLUMN_SITE | HEAP_COLUMN_BIRTH | HEAP_COLUMN_BACKTRACE |
-					    HEAP_COLUMN_RIVAL | HEAP_COLUMN_RIVALS));
+					    HEAP_COLUMN_CONFLICT_TYPE | HEAP_COLUMN_CONFLICTS));
 	HEAP_TRY(asked->form == FORM_VALUE ? operand_parse_range(session, word, &operand)
 					   : operand_parse(session, word, &operand));
 	if (asked->form == FORM_VALUE && operand.type != HEAP_NO_TYPE)

@@ -22,7 +22,7 @@
 
 struct structure {
 	struct session *session;
-	uint8_t *met;          // [objects / 8 + 1] a bit for each part
+	uint8_t *visited;      // [objects / 8 + 1] a bit for each part
 	heap_object_id *parts; // [count] in the order in which they were found
 	size_t count, capacity;
 	uint64_t bytes;
@@ -44,7 +44,7 @@ HEAP_MUST_CHECK
 static struct heap_error *add_part(struct structure *structure, heap_object_id object)
 {
 	HEAP_TRY(heap_reserve(structure->parts, structure->capacity, structure->count + 1));
-	heap_bit_set(structure->met, object);
+	heap_bit_set(structure->visited, object);
 	structure->parts[structure->count++] = object;
 	structure->bytes += structure->session->snapshot->size[object];
 	return NULL;
@@ -67,7 +67,7 @@ static struct heap_error *find_parts(struct structure *structure, heap_object_id
 			bool is_alike = snapshot->type[target] != HEAP_NO_TYPE &&
 					snapshot->type[target] == snapshot->type[whole];
 
-			if (!heap_bit_get(structure->met, target) && !is_alike &&
+			if (!heap_bit_get(structure->visited, target) && !is_alike &&
 			    is_held_by(structure->session->graph, target, part))
 				error = add_part(structure, target);
 		}
@@ -181,10 +181,11 @@ static enum command_status sizes_run(struct session *session, int argc, char **a
 
 	struct structure structure = {
 		.session = session,
-		.met = session_allocate(session, (size_t)session->snapshot->object_count / 8 + 1),
+		.visited =
+			session_allocate(session, (size_t)session->snapshot->object_count / 8 + 1),
 	};
 
-	error = structure.met ? find_parts(&structure, object) : heap_error_out_of_memory();
+	error = structure.visited ? find_parts(&structure, object) : heap_error_out_of_memory();
 	if (!error)
 		error = count_owned(session, object, &owned);
 	if (!error)

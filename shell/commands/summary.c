@@ -67,18 +67,18 @@ static const struct {
 
 struct reaching {
 	struct session *session;
-	uint8_t *met;          // [objects / 8 + 1] a bit for each
+	uint8_t *visited;      // [objects / 8 + 1] a bit for each
 	heap_object_id *stack; // [objects + 1]
 	size_t top;
 };
 
-static void meet(struct reaching *reaching, heap_object_id object)
+static void visit(struct reaching *reaching, heap_object_id object)
 {
 	uint8_t bit = (uint8_t)(1 << object % 8);
 
-	if (reaching->met[object / 8] & bit)
+	if (reaching->visited[object / 8] & bit)
 		return;
-	reaching->met[object / 8] |= bit;
+	reaching->visited[object / 8] |= bit;
 	reaching->stack[reaching->top++] = object;
 }
 
@@ -91,7 +91,7 @@ static void follow(struct reaching *reaching, enum heap_root_kind kind, struct a
 		const struct heap_root_edge *edge = &snapshot->root_edges[i];
 
 		if (snapshot->roots[edge->root].kind == kind)
-			meet(reaching, edge->target);
+			visit(reaching, edge->target);
 	}
 	while (reaching->top > 0 && !session_must_stop(reaching->session)) {
 		heap_object_id object = reaching->stack[--reaching->top];
@@ -99,7 +99,7 @@ static void follow(struct reaching *reaching, enum heap_root_kind kind, struct a
 		add(amount, snapshot->size[object]);
 		for (uint32_t i = snapshot->edge_first[object];
 		     i < snapshot->edge_first[object + 1]; i++)
-			meet(reaching, snapshot->edge_target[i]);
+			visit(reaching, snapshot->edge_target[i]);
 	}
 }
 
@@ -108,13 +108,13 @@ HEAP_MUST_CHECK
 static struct heap_error *reach_by_kind(struct session *session, struct amount *amounts)
 {
 	size_t objects = session->snapshot->object_count;
-	CLEANUP_COLUMN uint8_t *met = NULL;
+	CLEANUP_COLUMN uint8_t *visited = NULL;
 	CLEANUP_COLUMN heap_object_id *stack = NULL;
 
-	HEAP_TRY(heap_column_create(objects / 8 + 1, 1, &met));
+	HEAP_TRY(heap_column_create(objects / 8 + 1, 1, &visited));
 	HEAP_TRY(heap_column_create(objects + 1, sizeof(*stack), &stack));
 
-	struct reaching reaching = { session, met, stack, 0 };
+	struct reaching reaching = { session, visited, stack, 0 };
 
 	for (int i = 0; i < HEAP_ROOT_KINDS; i++)
 		follow(&reaching, i, &amounts[i]);

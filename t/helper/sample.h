@@ -142,8 +142,8 @@ static inline void sample_add_objects(struct heap_snapshot *sample)
 	build_object(sample, 0x500200, 48, 1, 3, HEAP_EVIDENCE_SITE, 0);
 	memcpy(sample->birth, birth, sizeof(birth));
 	memcpy(sample->backtrace, backtrace, sizeof(backtrace));
-	sample->rival[2] = 4;
-	sample->rivals[2] = 7;
+	sample->conflict_type[2] = 4;
+	sample->conflicts[2] = 7;
 	build_edge(sample, (struct built_edge){ 0, 1, 0, HEAP_EDGE_TYPED }, 0);
 	build_edge(sample, (struct built_edge){ 1, 2, 8, HEAP_EDGE_TYPED }, 0);
 	build_edge(sample, (struct built_edge){ 4, 0, UINT32_MAX, HEAP_EDGE_TYPED }, 2);

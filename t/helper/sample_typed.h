@@ -3,7 +3,7 @@
  * The heap of the tests on types and sites, a part of sample_snapshot.c:
  *
  *	list ──▶ node ──▶ node ──▶ node      made by node_new, through add and xmalloc
- *	table ──▶ slot[4]                    slots by grow; the table has rivals
+ *	table ──▶ slot[4]                    slots by grow; the table has conflicts
  *	pool of 4 parts                      two nodes, a node[2], a date
  *	header of 64 bytes                   under-typed: node is all that is known of it
  *	block(48) ──▶ block(24) ──▶ block(16), node of a wrong type
@@ -100,8 +100,8 @@ static void make_typed_table(void)
 	put(cache, 0, HEAP + 0x300, 8);
 	put(cache, 8, 4, 8);
 	came_by(cache, STEP_CACHE_INSERT, true);
-	snapshot.rival[cache] = types.node;
-	snapshot.rivals[cache] = 3;
+	snapshot.conflict_type[cache] = types.node;
+	snapshot.conflicts[cache] = 3;
 
 	heap_object_id slots = object(HEAP + 0x300, 64, types.slot, 4, HEAP_EVIDENCE_POINTER, 3);
 
@@ -149,7 +149,8 @@ static void make_typed(void)
 
 	make_calls();
 	make_steps();
-	build_columns(&snapshot, HEAP_COLUMN_BACKTRACE | HEAP_COLUMN_RIVAL | HEAP_COLUMN_RIVALS,
+	build_columns(&snapshot,
+		      HEAP_COLUMN_BACKTRACE | HEAP_COLUMN_CONFLICT_TYPE | HEAP_COLUMN_CONFLICTS,
 		      MAX, 0);
 	make_typed_list();
 	make_typed_table();

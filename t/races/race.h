@@ -23,11 +23,11 @@ static inline void run_threads(void *(*work)(void *number))
 {
 	pthread_t threads[THREADS];
 
-	heapsnap_below_init();
+	heapsnap_next_init();
 	// ThreadSanitizer knows that memory which goes through free() has been handed on.
 	heapsnap_hot.malloc = malloc;
 	heapsnap_hot.free = free;
-	heapsnap_below =
+	heapsnap_next =
 		(struct heapsnap_allocator){ calloc, realloc, memalign, malloc_usable_size };
 	heapsnap_settings_read();
 	heapsnap_process_init();

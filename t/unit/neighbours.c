@@ -15,8 +15,8 @@ enum {
 	EDGES = 1500000,
 	OBJECT_COLUMNS = HEAP_COLUMN_ADDRESS | HEAP_COLUMN_SIZE | HEAP_COLUMN_TYPE |
 			 HEAP_COLUMN_ELEMENTS | HEAP_COLUMN_EVIDENCE | HEAP_COLUMN_SITE |
-			 HEAP_COLUMN_BIRTH | HEAP_COLUMN_BACKTRACE | HEAP_COLUMN_RIVAL |
-			 HEAP_COLUMN_RIVALS,
+			 HEAP_COLUMN_BIRTH | HEAP_COLUMN_BACKTRACE | HEAP_COLUMN_CONFLICT_TYPE |
+			 HEAP_COLUMN_CONFLICTS,
 };
 
 static struct heap_snapshot *whole; // all columns loaded
@@ -46,8 +46,8 @@ static void make_objects(struct heap_snapshot *model)
 		address += 16 + (model->size[i] + 15) / 16 * 16;
 	}
 	model->backtrace = NULL;
-	model->rival = NULL;
-	model->rivals = NULL;
+	model->conflict_type = NULL;
+	model->conflicts = NULL;
 }
 
 static void make_edges(struct heap_snapshot *model)
@@ -121,7 +121,7 @@ static void check_object(const struct heap_snapshot *snapshot, heap_object_id ob
 	assert_int_equal(snapshot->site[object], whole->site[object]);
 	assert_int_equal(snapshot->birth[object], whole->birth[object]);
 	assert_int_equal(snapshot->backtrace[object], 0);
-	assert_int_equal(snapshot->rivals[object], 0);
+	assert_int_equal(snapshot->conflicts[object], 0);
 	assert_memory_equal(&snapshot->edge_slot[first], &whole->edge_slot[first], edges * 4);
 }
 

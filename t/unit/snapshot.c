@@ -59,8 +59,8 @@ static void columns_round_trip(void **state)
 	assert_rows(site, object_count);
 	assert_rows(birth, object_count);
 	assert_rows(backtrace, object_count);
-	assert_rows(rival, object_count);
-	assert_rows(rivals, object_count);
+	assert_rows(conflict_type, object_count);
+	assert_rows(conflicts, object_count);
 	assert_rows(parts, part_count);
 	assert_memory_equal(snapshot->edge_first, sample.edge_first, (SAMPLE_OBJECTS + 1) * 4);
 	assert_int_equal(snapshot->edge_count, SAMPLE_EDGES);
@@ -90,7 +90,7 @@ static void old_snapshots_open(void **state)
 	assert_int_equal(snapshot->part_count, 0);
 	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
 		assert_int_equal(snapshot->backtrace[i], 0);
-		assert_int_equal(snapshot->rival[i], HEAP_NO_TYPE);
+		assert_int_equal(snapshot->conflict_type[i], HEAP_NO_TYPE);
 	}
 	heap_snapshot_close(snapshot);
 }

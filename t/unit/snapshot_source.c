@@ -165,7 +165,7 @@ static void what_nobody_makes_is_zero(void **unused)
 	(void)unused;
 	memset(model.elements, 0, model.object_count * sizeof(*model.elements));
 	snapshot.elements = NULL;
-	snapshot.rival = snapshot.rivals = NULL;
+	snapshot.conflict_type = snapshot.conflicts = NULL;
 	assert_same(&model, &snapshot, &(struct heap_snapshot_source){ .content = sample_content });
 }
 

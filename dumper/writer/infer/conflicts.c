@@ -21,29 +21,28 @@ enum {
 };
 
 struct weights {
-	/**< [objects] slots that agree; NULL: slots that do not are looked for */
-	uint32_t *support;
-	uint32_t *rival_votes; /**< [objects] slots that agree with the rival, if that fits */
-	uint8_t *contested;    /**< [objects / 8 + 1] bits.h: there is a rival that fits */
+	uint32_t *support;       // [objects] slots that agree; NULL: this pass finds conflicts
+	uint32_t *votes_against; // [objects] slots that agree with conflict_type, if that fits
+	uint8_t *contested;      // [objects / 8 + 1] bits.h: conflict_type fits
 	bool has_contested;
 	uint64_t *words; /**< [CONTENT_WORDS] */
 };
 
-// Chooses the preferred one of the rivals that fit, whatever their order.
-static void note_rival(struct inference *inference, struct weights *weights, heap_object_id target,
-		       heap_type_id type, bool fits)
+// Keeps the preferred one of the conflicting types that fit, whatever their order.
+static void note_conflict_type(struct inference *inference, struct weights *weights,
+			       heap_object_id target, heap_type_id type, bool fits)
 {
-	heap_type_id *rival = &inference->capture->snapshot.rival[target];
-	uint32_t *votes = &weights->rival_votes[target];
+	heap_type_id *conflict_type = &inference->capture->snapshot.conflict_type[target];
+	uint32_t *votes = &weights->votes_against[target];
 
 	if (!fits && *votes > 0)
 		return;
-	if (*rival == HEAP_NO_TYPE || (fits && *votes == 0) ||
-	    (*rival != type && claims_prefer(&inference->layouts, type, *rival))) {
-		*rival = type;
+	if (*conflict_type == HEAP_NO_TYPE || (fits && *votes == 0) ||
+	    (*conflict_type != type && claims_prefer(&inference->layouts, type, *conflict_type))) {
+		*conflict_type = type;
 		*votes = 0;
 	}
-	*votes += fits && *rival == type;
+	*votes += fits && *conflict_type == type;
 	if (*votes == 0)
 		return;
 	heap_bit_set(weights->contested, target);
@@ -57,16 +56,16 @@ static void note_conflict(struct inference *inference, struct weights *weights, 
 {
 	bool fits = claim->fit != LAYOUT_NONE;
 
-	inference->capture->snapshot.rivals[target]++;
+	inference->capture->snapshot.conflicts[target]++;
 	inference->has_conflicts = true;
 	if (count == 1)
-		note_rival(inference, weights, target, fits ? claim->type : against, fits);
+		note_conflict_type(inference, weights, target, fits ? claim->type : against, fits);
 }
 
 /*
  * Weighs the evidence of the slots at one place for the type of their target. Nearly all agree with
- * it, which does not matter where no rival fits. So a first pass finds conflicts, and a second one
- * support for the names in conflict.
+ * it, which does not matter where no conflicting type fits. So a first pass finds conflicts, and a
+ * second one support for the names in conflict.
  */
 static void weigh(struct inference *inference, struct weights *weights,
 		  const struct heap_slot *slots, uint32_t count, heap_object_id target,
@@ -183,7 +182,7 @@ static struct heap_error *weigh_roots(struct inference *inference, struct weight
 	return NULL;
 }
 
-// True if the rival name wins.
+// True if the conflicting type wins.
 static bool is_outvoted(const struct inference *inference, const struct weights *weights,
 			heap_object_id object)
 {
@@ -191,10 +190,10 @@ static bool is_outvoted(const struct inference *inference, const struct weights 
 	struct layout_claim claim;
 	struct content content;
 
-	if (weights->rival_votes[object] <= weights->support[object] ||
+	if (weights->votes_against[object] <= weights->support[object] ||
 	    inference->claims.rank[object] < RANK_EXACT || inference->claims.is_renamed[object])
 		return false;
-	claim = layouts_fit(&inference->layouts, capture->snapshot.rival[object],
+	claim = layouts_fit(&inference->layouts, capture->snapshot.conflict_type[object],
 			    inference_size(inference, object));
 	content_read(inference, object, weights->words, &content);
 	return claim.fit != LAYOUT_NONE &&
@@ -212,7 +211,7 @@ static struct heap_error *rename_outvoted(struct inference *inference,
 			continue;
 
 		struct layout_claim claim =
-			layouts_fit(&inference->layouts, capture->snapshot.rival[i],
+			layouts_fit(&inference->layouts, capture->snapshot.conflict_type[i],
 				    inference_size(inference, i));
 
 		inference->claims.is_renamed[i] =
@@ -241,8 +240,8 @@ static void forget_conflicts(struct inference *inference)
 
 	if (!inference->has_conflicts)
 		return;
-	memset(snapshot->rival, 0, count * sizeof(*snapshot->rival));
-	memset(snapshot->rivals, 0, count * sizeof(*snapshot->rivals));
+	memset(snapshot->conflict_type, 0, count * sizeof(*snapshot->conflict_type));
+	memset(snapshot->conflicts, 0, count * sizeof(*snapshot->conflicts));
 	inference->has_conflicts = false;
 }
 
@@ -250,12 +249,12 @@ struct heap_error *conflicts_weigh(struct inference *inference, uint64_t *rename
 {
 	size_t count = (size_t)inference->capture->objects.count + 1;
 	CLEANUP_FREE uint32_t *support = NULL;
-	CLEANUP_FREE uint32_t *rival_votes = calloc(count, sizeof(*rival_votes));
+	CLEANUP_FREE uint32_t *votes_against = calloc(count, sizeof(*votes_against));
 	CLEANUP_FREE uint8_t *contested = calloc(count / 8 + 1, 1);
 	CLEANUP_FREE uint64_t *words = malloc((CONTENT_WORDS + 1) * sizeof(*words));
-	struct weights weights = { NULL, rival_votes, contested, false, words };
+	struct weights weights = { NULL, votes_against, contested, false, words };
 
-	if (!rival_votes || !contested || !words)
+	if (!votes_against || !contested || !words)
 		return heap_error_out_of_memory();
 	forget_conflicts(inference);
 	HEAP_TRY(weigh_all(inference, &weights));

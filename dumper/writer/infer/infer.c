@@ -375,10 +375,10 @@ static struct heap_error *add_columns(struct capture *capture)
 	capture->snapshot.type = calloc(count, sizeof(*capture->snapshot.type));
 	capture->snapshot.elements = calloc(count, sizeof(*capture->snapshot.elements));
 	capture->snapshot.evidence = calloc(count, sizeof(*capture->snapshot.evidence));
-	capture->snapshot.rival = calloc(count, sizeof(*capture->snapshot.rival));
-	capture->snapshot.rivals = calloc(count, sizeof(*capture->snapshot.rivals));
+	capture->snapshot.conflict_type = calloc(count, sizeof(*capture->snapshot.conflict_type));
+	capture->snapshot.conflicts = calloc(count, sizeof(*capture->snapshot.conflicts));
 	return capture->snapshot.type && capture->snapshot.elements && capture->snapshot.evidence &&
-			       capture->snapshot.rival && capture->snapshot.rivals
+			       capture->snapshot.conflict_type && capture->snapshot.conflicts
 		       ? NULL
 		       : heap_error_out_of_memory();
 }

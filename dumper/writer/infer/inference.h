@@ -59,8 +59,8 @@ struct inference {
 	struct gate telling;   /**< the same, where only weaker evidence is left */
 	struct gate unions;    /**< learning the tags of unions */
 	struct gate all_kinds; /**< a pass over all kinds */
-	bool has_conflicts;    /**< some are noted in the snapshot's columns of rivals */
-	uint64_t named;        /**< how often an object without a type got one: for progress */
+	bool has_conflicts; /**< some are noted in the snapshot's columns CONFLICT_TYPES and CONFLICTS */
+	uint64_t named; /**< how often an object without a type got one: for progress */
 	struct held_parts *held;
 	heap_type_id *counted; /**< [counted_types] by element; NULL: none */
 	uint32_t counted_types;
