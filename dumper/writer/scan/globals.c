@@ -2,6 +2,7 @@
 #include "dumper/writer/scan/globals.h"
 
 #include "dumper/writer/scan/gaps.h"
+#include "dumper/writer/scan/thread_storage.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/demangle.h"
 
@@ -305,6 +306,7 @@ static struct heap_error *add_thread_local_symbols(struct capture *capture,
 
 struct heap_error *globals_gather_variables(struct capture *capture)
 {
+	thread_storage_note_modules(capture);
 	for (size_t i = 0; i < capture->modules.count; i++) {
 		const struct module *module = &capture->modules.modules[i];
 

@@ -163,6 +163,7 @@ struct heap_error *image_init_core(struct image *image, const struct core *core)
 		.root = "",
 		.core = core,
 		.random = core->random,
+		.entry = core->entry,
 		.mappings = calloc(core->segments.count + 1, sizeof(*image->mappings)),
 		.mapping_count = core->segments.count,
 	};
@@ -183,7 +184,8 @@ struct heap_error *image_init_core(struct image *image, const struct core *core)
 	return init_unread(image);
 }
 
-static void find_random(struct image *image)
+// Reads the words that the kernel told the process at its start.
+static void read_auxiliary_vector(struct image *image)
 {
 	char path[64];
 	uint64_t pair[2];
@@ -192,10 +194,11 @@ static void find_random(struct image *image)
 
 	CLEANUP_CLOSE int file = open(path, O_RDONLY | O_CLOEXEC);
 
-	while (file >= 0 && image->random == 0 &&
-	       read(file, pair, sizeof(pair)) == (ssize_t)sizeof(pair)) {
+	while (file >= 0 && read(file, pair, sizeof(pair)) == (ssize_t)sizeof(pair)) {
 		if (pair[0] == AT_RANDOM)
 			image->random = pair[1];
+		else if (pair[0] == AT_ENTRY)
+			image->entry = pair[1];
 	}
 }
 
@@ -209,7 +212,7 @@ struct heap_error *image_init(struct image *image, pid_t pid)
 	HEAP_TRY(parse_maps(image));
 	HEAP_TRY(init_unread(image));
 	find_wiped(image);
-	find_random(image);
+	read_auxiliary_vector(image);
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
 	image->memory = open(path, O_RDONLY | O_CLOEXEC);
 	image->page_size = (uint64_t)sysconf(_SC_PAGESIZE);

@@ -52,8 +52,9 @@ struct image {
 	const char *root;         /**< directory that has the mapped files; "": "/" */
 	const char *executable;   /**< file of the program; NULL: by its name */
 	char *const *debug_files; /**< NULL-terminated: for modules of their build ids; or NULL */
-	uint64_t random;          /**< address of 16 random bytes, getauxval(3); 0: not known */
-	char *maps;               /**< text of /proc/PID/maps, cut into the mappings' names */
+	uint64_t random; /**< address of 16 random bytes, AT_RANDOM of getauxval(3); 0: not known */
+	uint64_t entry;  /**< where the program begins, AT_ENTRY; 0: not known */
+	char *maps;      /**< text of /proc/PID/maps, cut into the mappings' names */
 	struct image_unread *unread; /**< private: pages that image_visit() could not read */
 };
 

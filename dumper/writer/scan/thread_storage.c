@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/scan/thread_storage.h"
+
+#include "lib/dwarf/elf_thread_local.h"
+
+enum {
+	MAX_DISTANCE = 16 << 20, // from the thread pointer to the block of a module
+	CONTROL_BLOCK = 16,      // bytes at the thread pointer of aarch64
+};
+
+#if defined(__aarch64__)
+static const uint64_t DTV_OFFSET = 0;
+#else
+static const uint64_t DTV_OFFSET = 8;
+#endif
+
+static uint64_t round_up(uint64_t value, uint64_t alignment)
+{
+	return (value + alignment - 1) / alignment * alignment;
+}
+
+// The block of the program itself, whose place the ABI fixes.
+static int64_t program_offset(const struct heap_elf_file *elf)
+{
+	uint64_t alignment = elf->tls_alignment > 0 ? elf->tls_alignment : 1;
+#if defined(__aarch64__)
+	return (int64_t)round_up(CONTROL_BLOCK, alignment);
+#else
+	return -(int64_t)round_up(elf->tls_size, alignment);
+#endif
+}
+
+static bool is_plausible(const struct heap_elf_file *elf, int64_t offset)
+{
+#if defined(__aarch64__)
+	return offset >= CONTROL_BLOCK && offset < MAX_DISTANCE && elf->tls_size < MAX_DISTANCE;
+#else
+	return offset < 0 && offset > -MAX_DISTANCE && elf->tls_size <= (uint64_t)-offset;
+#endif
+}
+
+// What the tables of all threads agree on. @return false: they do not, or the module has no block
+static bool find_in_tables(const struct capture *capture, uint64_t number, int64_t *offset)
+{
+	bool found = false;
+
+	for (uint32_t i = 0; i < capture->process.thread_count; i++) {
+		uint64_t pointer = capture->threads[i].thread_pointer, table, block;
+
+		if (pointer == 0)
+			continue;
+		if (!image_read(&capture->image, pointer + DTV_OFFSET, &table, sizeof(table)) ||
+		    !image_read(&capture->image, table + number * 2 * sizeof(uint64_t), &block,
+				sizeof(block)))
+			return false;
+		if (found && (int64_t)(block - pointer) != *offset)
+			return false;
+		*offset = (int64_t)(block - pointer);
+		found = true;
+	}
+	return found;
+}
+
+static bool find_offset(const struct capture *capture, const struct module *module, int64_t *offset)
+{
+	struct heap_tls_word word;
+	uint64_t value;
+
+	if (capture->image.entry >= module->start && capture->image.entry < module->end) {
+		*offset = program_offset(module->elf);
+		return true;
+	}
+	word = heap_elf_find_tls_word(module->elf);
+	if (word.kind == HEAP_TLS_NO_WORD ||
+	    !image_read(&capture->image, module->bias + word.address, &value, sizeof(value)))
+		return false;
+	if (word.kind == HEAP_TLS_MODULE)
+		return value > 0 && value < HEAPSNAP_TLS_MODULES &&
+		       find_in_tables(capture, value, offset);
+	*offset = (int64_t)(value - word.variable);
+	return true;
+}
+
+void thread_storage_note_modules(struct capture *capture)
+{
+	struct heapsnap_process *process = &capture->process;
+
+	if (process->tls_module_count > 0 || capture->old)
+		return;
+	for (size_t i = 0; i < capture->modules.count; i++) {
+		const struct module *module = &capture->modules.modules[i];
+		int64_t offset;
+
+		if (process->tls_module_count == HEAPSNAP_TLS_MODULES)
+			return;
+		if (!module->elf || module->elf->tls_size == 0 ||
+		    !find_offset(capture, module, &offset) || !is_plausible(module->elf, offset))
+			continue;
+		process->tls_modules[process->tls_module_count++] =
+			(struct heapsnap_tls_module){ module->bias, offset };
+	}
+}
