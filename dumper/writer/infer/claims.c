@@ -135,6 +135,7 @@ struct heap_error *claims_add(struct claims *claims, enum rank rank, const struc
 	HEAP_TRY(heap_reserve(queue->claims, queue->capacity, queue->count + 1));
 	claims->waiting[claim->object] = (uint32_t)queue->count;
 	queue->claims[queue->count++] = *claim;
+	claims->changes++;
 	// Before the rank: claims_are_futile() reads them in the other order.
 	set_waits(claims, claim->object, true);
 	__atomic_store_n(&claims->rank[claim->object], (uint8_t)rank, __ATOMIC_RELEASE);
@@ -184,5 +185,6 @@ void claims_taken(struct claims *claims)
 void claims_withdraw(struct claims *claims, heap_object_id object)
 {
 	claims->is_renamed[object] = true;
+	claims->changes++;
 	claims->rank[object] = claims->name_rank[object] = RANK_NONE;
 }

@@ -62,6 +62,7 @@ struct claims {
 	bool *is_sure;      /**< [objects] as its claim */
 	bool *is_renamed;   /**< [objects] its name was withdrawn once: that happens only once */
 	uint64_t applied;   /**< claims that have named objects */
+	uint64_t changes;   /**< how often a rank has changed */
 };
 
 /** @param layouts  must outlive it. claims_deinit() frees it, also after an error. */

@@ -164,6 +164,7 @@ struct heap_error *hints_add(struct inference *inference, heap_type_id type,
 	inference->hints.head[pointer->target] = inference->hints.count;
 	inference->hints.list[inference->hints.count++] = hint;
 	kinds_note_news(&inference->kinds, hint.object);
+	inference->news[hint.object] &= (uint8_t)~NEWS_NO_WHOLE;
 	inference->news[hint.object] |= NEWS_SURE | NEWS_LIKELY;
 	if (is_text(inference, &hint)) {
 		inference->news[hint.object] |= NEWS_TEXT;
@@ -180,6 +181,8 @@ struct heap_error *hints_rebase(struct inference *inference, heap_object_id obje
 	bool are_many = hints_are_many(inference, object);
 	uint32_t *link = &hints->head[object];
 
+	inference->kinds.counted = UINT64_MAX;
+	inference->news[object] &= (uint8_t)~NEWS_NO_WHOLE;
 	while (*link != NO_HINT) {
 		struct hint *hint = &hints->list[*link];
 

@@ -29,6 +29,8 @@ enum news {
 	NEWS_LIKELY = 1 << NAMING_LIKELY, /**< likewise */
 	NEWS_TEXT = 1 << NAMINGS,         /**< a char * leads to its start */
 	NEWS_LATE = 1 << (NAMINGS + 1),   /**< it waits in tags.late */
+	/** No reason, but the reverse, until there is a new hint: no type of its size has the hinted parts. */
+	NEWS_NO_WHOLE = 1 << (NAMINGS + 2),
 };
 
 /** Limits expensive passes: one runs at first, then when many claims have been applied since. */

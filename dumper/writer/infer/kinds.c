@@ -265,6 +265,7 @@ struct heap_error *kinds_sort(struct inference *inference)
 	old = kinds->kinds;
 	kinds->kinds = NULL;
 	kinds->count = 0;
+	kinds->counted = UINT64_MAX;
 	error = find_kinds(inference, old, &table);
 	inference->block_prefixes.is_renewed = false;
 	inference->pointer_tags.is_renewed = false;
@@ -272,6 +273,30 @@ struct heap_error *kinds_sort(struct inference *inference)
 	memset(inference->discriminators.is_renewed, 0,
 	       sizeof(inference->discriminators.is_renewed));
 	return error ? error : sort_members(kinds, objects);
+}
+
+void kinds_count(struct inference *inference)
+{
+	const struct claims *claims = &inference->claims;
+	struct kinds *kinds = &inference->kinds;
+	heap_object_id objects = inference->capture->objects.count;
+	uint64_t changes = claims->changes + inference->hints.count;
+
+	if (kinds->counted == changes)
+		return;
+	kinds->counted = changes;
+	for (uint32_t i = 0; i < kinds->count; i++)
+		kinds->kinds[i].good = kinds->kinds[i].hinted = kinds->kinds[i].free = 0;
+	// By address: columns are read in order.
+	for (heap_object_id i = 0; i < objects; i++) {
+		struct kind *kind = &kinds->kinds[kinds->of[i]];
+		bool is_good = claims_are_good(claims, i);
+
+		kind->good += is_good;
+		kind->hinted += !is_good && inference->hints.head[i] != NO_HINT;
+		kind->free += claims->rank[i] == RANK_NONE;
+	}
+	progress_steps(objects);
 }
 
 heap_object_id kinds_member(const struct inference *inference, const struct kind *kind,

@@ -31,6 +31,8 @@ struct kind {
 	bool is_mixed[NAMINGS]; /**< there was no one name for all */
 	/** So many of its first members have good names, none of which was withdrawn since. */
 	uint32_t named;
+	/** Members, when kinds_count() counted: with good names, without but with hints, with no claim. */
+	uint32_t good, hinted, free;
 };
 
 struct kinds {
@@ -41,6 +43,7 @@ struct kinds {
 	uint8_t *prefix;               /**< [objects] the common prefix that has its tag; 0: none */
 	struct site_types *site_types; /**< [sites] */
 	uint32_t sites;
+	uint64_t counted; /**< the changes of claims and hints when members were counted */
 };
 
 /** Finds the types that the sites' code handles, which may add types to the capture's. */
@@ -61,6 +64,9 @@ static inline void kinds_note_news(struct kinds *kinds, heap_object_id object)
 /** A kind's member, and prefetches the ranks and hints of those behind it, for loops over members. */
 heap_object_id kinds_member(const struct inference *inference, const struct kind *kind,
 			    uint32_t number);
+
+/** Counts the members of each kind, unless nothing has changed since. */
+void kinds_count(struct inference *inference);
 
 /** Finds the kinds of all blocks, or finds them again when discriminators have become known. */
 HEAP_MUST_CHECK

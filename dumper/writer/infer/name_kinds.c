@@ -8,11 +8,13 @@
 #include "dumper/writer/infer/naming.h"
 
 #include "lib/base/cleanup.h"
+#include "lib/base/prefetch.h"
 #include "lib/base/search.h"
 #include "dumper/writer/base/progress.h"
 
 enum {
-	MANY_SIZES = 3, // a site with as many sizes does not allocate single structs
+	PREFETCH_DISTANCE = 8, // members
+	MANY_SIZES = 3,        // a site with as many sizes does not allocate single structs
 };
 
 // The blocks of a kind without a name, with and without hints.
@@ -20,18 +22,9 @@ struct unnamed {
 	uint32_t counts[2];
 };
 
-static struct unnamed count_unnamed(const struct inference *inference, const struct kind *kind)
+static struct unnamed count_unnamed(const struct kind *kind)
 {
-	struct unnamed unnamed = { { 0, 0 } };
-
-	for (uint32_t i = kind->named; i < kind->count; i++) {
-		heap_object_id object = kinds_member(inference, kind, i);
-
-		progress_step();
-		if (!claims_are_good(&inference->claims, object))
-			unnamed.counts[inference->hints.head[object] != NO_HINT]++;
-	}
-	return unnamed;
+	return (struct unnamed){ { kind->count - kind->good - kind->hinted, kind->hinted } };
 }
 
 // Counts the votes of the blocks that have a name.
@@ -84,21 +77,36 @@ static void add_site_types(const struct inference *inference, const struct kind 
 	}
 }
 
+// Likewise of a kind all of whose blocks have no name, and hints, or none.
+static uint32_t sample_all(const struct inference *inference, const struct kind *kind,
+			   struct sampler sampler, heap_object_id *samples)
+{
+	const heap_object_id *members = inference->kinds.members + kind->first;
+	uint32_t count = 0;
+
+	for (; sampler.next < kind->count && count < NAMING_SAMPLES / 2; sampler_advance(&sampler))
+		samples[count++] = members[sampler.next];
+	return count;
+}
+
 // One of each so many blocks without a name. Those with hints and those without may be of different
 // types: some of both.
 static uint32_t sample(const struct inference *inference, const struct kind *kind,
 		       const struct unnamed *unnamed, heap_object_id *samples)
 {
-	uint32_t seen[2] = { 0, 0 }, left[2] = { NAMING_SAMPLES / 2, NAMING_SAMPLES / 2 };
+	struct sampler samplers[2] = { sampler_of(unnamed->counts[0] / (NAMING_SAMPLES / 2) + 1),
+				       sampler_of(unnamed->counts[1] / (NAMING_SAMPLES / 2) + 1) };
+	uint32_t left[2] = { NAMING_SAMPLES / 2, NAMING_SAMPLES / 2 };
 	uint32_t count = 0;
 
+	if (unnamed->counts[0] == kind->count || unnamed->counts[1] == kind->count)
+		return sample_all(inference, kind, samplers[unnamed->counts[1] > 0], samples);
 	for (uint32_t i = kind->named; i < kind->count && left[0] + left[1] > 0; i++) {
 		heap_object_id object = kinds_member(inference, kind, i);
 		bool hinted = inference->hints.head[object] != NO_HINT;
 
 		if (claims_are_good(&inference->claims, object) || left[hinted] == 0 ||
-		    !naming_samples(seen[hinted]++,
-				    unnamed->counts[hinted] / (NAMING_SAMPLES / 2) + 1))
+		    !sampler_takes(&samplers[hinted]))
 			continue;
 		left[hinted]--;
 		samples[count++] = object;
@@ -294,10 +302,11 @@ static void drop_refuted(const struct inference *inference, const heap_object_id
 static bool is_news(struct inference *inference, heap_object_id object,
 		    enum naming_evidence evidence, enum naming_pass pass)
 {
-	uint8_t news = inference->news[object] & (1 << evidence);
+	uint8_t all = inference->news[object], news = all & (1 << evidence);
 
-	inference->news[object] &= (uint8_t)~news;
-	return news || (pass == PASS_ALL && inference->hints.head[object] != NO_HINT);
+	inference->news[object] = (uint8_t)(all & ~news);
+	return !(all & NEWS_NO_WHOLE) &&
+	       (news || (pass == PASS_ALL && inference->hints.head[object] != NO_HINT));
 }
 
 // Checks candidates against one block. Sure evidence does not depend on contents.
@@ -314,6 +323,21 @@ static void hold(const struct inference *inference, heap_object_id object,
 	candidates_hold(inference, &content, candidates);
 }
 
+// Prefetches what name_singly() reads of a member.
+static void fetch(const struct inference *inference, const struct kind *kind, uint32_t number)
+{
+	const heap_object_id *members = inference->kinds.members + kind->first;
+	heap_object_id object;
+
+	if (number + 2 * PREFETCH_DISTANCE < kind->count)
+		heap_prefetch_to_write(&inference->news[members[number + 2 * PREFETCH_DISTANCE]]);
+	if (number + PREFETCH_DISTANCE >= kind->count)
+		return;
+	object = members[number + PREFETCH_DISTANCE];
+	if (!(inference->news[object] & NEWS_NO_WHOLE) && inference->hints.head[object] != NO_HINT)
+		heap_prefetch(&inference->hints.list[inference->hints.head[object]]);
+}
+
 struct heap_error *name_singly(struct inference *inference, const struct kind *kind,
 			       const struct site_summary *site, enum naming_evidence evidence,
 			       uint64_t *words, uint64_t *claimed)
@@ -323,6 +347,7 @@ struct heap_error *name_singly(struct inference *inference, const struct kind *k
 		struct candidates candidates;
 
 		progress_step();
+		fetch(inference, kind, i);
 		if (progress_is_late())
 			break;
 		if (claims_are_good(&inference->claims, object) ||
@@ -330,6 +355,8 @@ struct heap_error *name_singly(struct inference *inference, const struct kind *k
 			continue;
 		candidates_init(&candidates);
 		candidates_add_hinted(inference, object, &candidates);
+		if (candidates.count == 0)
+			inference->news[object] |= NEWS_NO_WHOLE;
 		drop_excluded(inference, kind, site, &candidates);
 		if (candidates.count == 0 || candidates.too_many)
 			continue;
@@ -355,7 +382,7 @@ static bool gather(const struct inference *inference, const struct kind *kind,
 		   struct candidates *candidates)
 {
 	heap_object_id samples[NAMING_SAMPLES];
-	struct unnamed unnamed = count_unnamed(inference, kind);
+	struct unnamed unnamed = count_unnamed(kind);
 	uint32_t count = unnamed.counts[0] + unnamed.counts[1];
 
 	if (count == 0)

@@ -57,23 +57,63 @@ static bool may_repeat(const struct inference *inference, const struct content *
 	return content_score(inference, content, type, claim.elements) >= must_prove;
 }
 
-static void sample_site(const struct inference *inference, const struct site_summary *site,
-			heap_object_id *samples, uint32_t *count)
+static bool is_free(const struct inference *inference, heap_object_id object)
+{
+	return inference->claims.rank[object] == RANK_NONE;
+}
+
+// Counts the blocks of a site without a claim.
+static uint32_t count_free(const struct inference *inference, const struct site_summary *site,
+			   bool is_counted)
 {
 	const struct kinds *kinds = &inference->kinds;
-	uint32_t first = kinds->kinds[site->first].first, unnamed = 0, seen = 0;
-	uint32_t end = first + site->objects;
+	const struct kind *first = &kinds->kinds[site->first];
+	uint32_t result = 0;
+
+	for (uint32_t i = 0; is_counted && i < site->sizes; i++)
+		result += first[i].free;
+	for (uint32_t i = 0; !is_counted && i < site->objects; i++)
+		result += is_free(inference, kinds->members[first->first + i]);
+	return result;
+}
+
+static void sample_kind(const struct inference *inference, const struct kind *kind,
+			struct sampler *sampler, heap_object_id *samples, uint32_t *count)
+{
+	const heap_object_id *members = inference->kinds.members + kind->first;
+
+	for (uint32_t i = 0; i < kind->count && *count < NAMING_SAMPLES; i++) {
+		if (is_free(inference, members[i]) && sampler_takes(sampler))
+			samples[(*count)++] = members[i];
+	}
+}
+
+// Likewise of a kind of which no block has a claim.
+static void sample_free(const struct inference *inference, const struct kind *kind,
+			struct sampler *sampler, heap_object_id *samples, uint32_t *count)
+{
+	const heap_object_id *members = inference->kinds.members + kind->first;
+
+	for (; sampler->next < sampler->seen + kind->count && *count < NAMING_SAMPLES;
+	     sampler_advance(sampler))
+		samples[(*count)++] = members[sampler->next - sampler->seen];
+	sampler->seen += kind->count;
+}
+
+static void sample_site(const struct inference *inference, const struct site_summary *site,
+			bool is_counted, heap_object_id *samples, uint32_t *count)
+{
+	const struct kind *kinds = &inference->kinds.kinds[site->first];
+	uint32_t unnamed = count_free(inference, site, is_counted);
+	struct sampler sampler = sampler_of(unnamed / NAMING_SAMPLES + 1);
 
 	*count = 0;
-	for (uint32_t i = first; i < end; i++)
-		unnamed += inference->claims.rank[kinds->members[i]] == RANK_NONE;
-
-	uint32_t step = unnamed / NAMING_SAMPLES + 1;
-
-	for (uint32_t i = first; i < end && *count < NAMING_SAMPLES; i++) {
-		if (inference->claims.rank[kinds->members[i]] == RANK_NONE &&
-		    naming_samples(seen++, step))
-			samples[(*count)++] = kinds->members[i];
+	for (uint32_t i = 0; unnamed > 0 && i < site->sizes; i++) {
+		progress_step();
+		if (is_counted && kinds[i].free == kinds[i].count)
+			sample_free(inference, &kinds[i], &sampler, samples, count);
+		else if (!is_counted || kinds[i].free > 0)
+			sample_kind(inference, &kinds[i], &sampler, samples, count);
 	}
 }
 
@@ -213,13 +253,13 @@ static struct heap_error *claim_site(struct inference *inference, const struct s
 
 HEAP_MUST_CHECK
 struct heap_error *name_site(struct inference *inference, const struct site_summary *site,
-			     uint64_t *words, uint64_t *claimed)
+			     bool is_counted, uint64_t *words, uint64_t *claimed)
 {
 	heap_object_id samples[NAMING_SAMPLES];
 	uint32_t count;
 	heap_type_id type;
 
-	sample_site(inference, site, samples, &count);
+	sample_site(inference, site, is_counted, samples, &count);
 	if (count == 0)
 		return NULL;
 	type = find_meant_element(inference, site, samples, count, words);

@@ -25,22 +25,21 @@ enum {
 	STILL_AGREED = 800, // per mille of the voters, for a name by vote to stay
 };
 
-// Skips members with good names, each of them once. @return false if all have one
-static bool skip_named(const struct inference *inference, struct kind *kind)
+// Skips members with good names, each of them once.
+static void skip_named(const struct inference *inference, struct kind *kind)
 {
 	while (kind->named < kind->count &&
 	       claims_are_good(&inference->claims, kinds_member(inference, kind, kind->named))) {
 		progress_step();
 		kind->named++;
 	}
-	return kind->named < kind->count;
 }
 
-static bool has_unnamed(const struct inference *inference, struct kind *kinds, uint32_t count)
+static bool has_unnamed(const struct kind *kinds, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		progress_step();
-		if (skip_named(inference, &kinds[i]))
+		if (kinds[i].good < kinds[i].count)
 			return true;
 	}
 	return false;
@@ -68,10 +67,10 @@ static struct heap_error *name_kinds(struct inference *inference, enum naming_ev
 				     uint64_t *claimed)
 {
 	struct kind *kinds = &inference->kinds.kinds[site->first];
-	uint64_t all_news = 0;
+	uint64_t all_news = 0, changes = inference->claims.changes;
 
 	if ((site->pass == PASS_NEWS && !has_news(kinds, site->sizes, evidence)) ||
-	    !has_unnamed(inference, kinds, site->sizes))
+	    !has_unnamed(kinds, site->sizes))
 		return NULL;
 	for (uint32_t i = 0; i < site->sizes; i++) {
 		uint64_t news = kinds[i].news[evidence];
@@ -80,7 +79,7 @@ static struct heap_error *name_kinds(struct inference *inference, enum naming_ev
 
 		kinds[i].news[evidence] = 0;
 		all_news += news;
-		if (news == 0 && site->pass == PASS_NEWS)
+		if ((news == 0 && site->pass == PASS_NEWS) || kinds[i].good == kinds[i].count)
 			continue;
 		skip_named(inference, &kinds[i]);
 		HEAP_TRY(singly ? name_singly(inference, &kinds[i], site, evidence, words, claimed)
@@ -88,7 +87,8 @@ static struct heap_error *name_kinds(struct inference *inference, enum naming_ev
 	}
 	if (evidence == NAMING_LIKELY && inference_has_sites(inference) &&
 	    is_much(all_news, site->objects, site->pass))
-		HEAP_TRY(name_site(inference, site, words, claimed));
+		HEAP_TRY(name_site(inference, site, inference->claims.changes == changes, words,
+				   claimed));
 	return NULL;
 }
 
@@ -138,6 +138,7 @@ struct heap_error *naming_claim(struct inference *inference, enum naming_evidenc
 		return heap_error_out_of_memory();
 	if (evidence == NAMING_SURE)
 		HEAP_TRY(claim_texts(inference, words, claimed));
+	kinds_count(inference);
 	for (uint32_t first = 0, end; first < kinds->count && !progress_is_late(); first = end) {
 		struct site_summary site = {
 			.site = kinds->kinds[first].site,

@@ -55,10 +55,14 @@ struct heap_error *name_singly(struct inference *inference, const struct kind *k
 			       const struct site_summary *site, enum naming_evidence evidence,
 			       uint64_t *words, uint64_t *claimed);
 
-/** Names what a site makes in many sizes: arrays, texts, headers with elements. */
+/**
+ * Names what a site makes in many sizes: arrays, texts, headers with elements.
+ *
+ * @param is_counted  its kinds have as many members without a claim as kinds_count() has counted
+ */
 HEAP_MUST_CHECK
 struct heap_error *name_site(struct inference *inference, const struct site_summary *site,
-			     uint64_t *words, uint64_t *claimed);
+			     bool is_counted, uint64_t *words, uint64_t *claimed);
 
 /** Claims for one block what a candidate says. */
 HEAP_MUST_CHECK
@@ -67,12 +71,40 @@ struct heap_error *naming_claim_member(struct inference *inference, heap_object_
 				       uint64_t *claimed);
 
 /**
- * True for one of each @p step blocks, which are numbered in order: not for every so many, since
- * programs often make blocks of different types in turn.
+ * Takes one of each @p step blocks, which are numbered in order: not every so many, since programs often
+ * make blocks of different types in turn.
  */
-static inline bool naming_samples(uint32_t number, uint32_t step)
+struct sampler {
+	uint32_t step;
+	uint32_t group; /**< of so many blocks */
+	uint64_t next;  /**< number of the block that is taken from it */
+	uint64_t seen;  /**< blocks */
+};
+
+static inline uint64_t sampler_choose(uint32_t step, uint32_t group)
 {
-	return number % step == heap_hash_u64(number / step) % step;
+	return (uint64_t)group * step + heap_hash_u64(group) % step;
+}
+
+static inline struct sampler sampler_of(uint32_t step)
+{
+	return (struct sampler){ step, 0, sampler_choose(step, 0), 0 };
+}
+
+/** Leaves the chosen block of a group behind. */
+static inline void sampler_advance(struct sampler *sampler)
+{
+	sampler->group++;
+	sampler->next = sampler_choose(sampler->step, sampler->group);
+}
+
+/** True if the next block is taken. */
+static inline bool sampler_takes(struct sampler *sampler)
+{
+	if (sampler->seen++ != sampler->next)
+		return false;
+	sampler_advance(sampler);
+	return true;
 }
 
 #endif

@@ -352,16 +352,18 @@ static struct heap_error *see_pointer(void *context, const struct union_pointer 
 struct heap_error *union_groups_gather(struct union_lesson *lesson)
 {
 	struct inference *inference = lesson->inference;
-	heap_object_id objects = inference->capture->objects.count, holders = 0, seen = 0;
+	heap_object_id objects = inference->capture->objects.count, holders = 0;
+	struct sampler sampler;
 
 	for (heap_object_id i = 0; i < objects && !progress_is_late(); i++) {
 		progress_step();
 		holders += union_choices_concern(inference, inference->capture->snapshot.type[i]);
 	}
+	sampler = sampler_of(holders / HOLDERS + 1);
 	for (heap_object_id i = 0; holders > 0 && i < objects && !progress_is_late(); i++) {
 		progress_step();
 		if (union_choices_concern(inference, inference->capture->snapshot.type[i]) &&
-		    naming_samples(seen++, holders / HOLDERS + 1))
+		    sampler_takes(&sampler))
 			HEAP_TRY(union_groups_visit(inference, i, see_pointer, lesson));
 	}
 	return NULL;
