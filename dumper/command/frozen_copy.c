@@ -323,7 +323,8 @@ static struct heap_error *find_victim(struct process *process, struct frozen_cop
 	}
 	return heap_error_create(HEAP_ERROR_SYSTEM,
 				 "%d has no thread that may be interrupted: each waits for a disk, "
-				 "a child of vfork(2), or in a call that would fail",
+				 "a child of vfork(2), in a call that would fail, or in a cgroup "
+				 "that is frozen",
 				 (int)process->pid);
 }
 
@@ -349,30 +350,18 @@ static long call(const struct making *making, pid_t tid, bool is_child, pid_t *c
 			   is_child ? rescue->child_sp : rescue->sp, child, number, arguments);
 }
 
-// Orphans go to the nearest process that takes them in, prctl(2), or to the namespace's first.
-static bool takes_orphans(const struct making *making, const struct process_status *status)
-{
-	uint64_t at = making->rescue.child_pid;
-	uint64_t nobody = INT32_MAX;
-	int32_t answer = 0;
-
-	if (status->own_pid == 1)
-		return true;
-	if (at == 0 || call(making, making->victim->tid, false, NULL, SYS_prctl,
-			    PR_GET_CHILD_SUBREAPER, at, 0) != 0)
-		return false;
-	if (!process_read(making->process, at, &answer, sizeof(answer)))
-		answer = 0;
-	process_write(making->process, at, &nobody, sizeof(nobody));
-	return answer != 0;
-}
-
 HEAP_MAKES_ERROR
 static struct heap_error *refuse_clone(const struct making *making, long result)
 {
 	// The thread is gone, or the code: that is no answer of clone(2) to these arguments.
 	if (result == -ECHILD || result == -EFAULT)
 		return lost(making->process, making->copy);
+	if (result == -ETIMEDOUT)
+		return heap_error_create(
+			HEAP_ERROR_SYSTEM,
+			"%d cannot be copied: a thread of it does not go on, as in a "
+			"cgroup that is frozen (a paused container)",
+			(int)making->process->pid);
 	errno = (int)-result;
 	if (result == -EAGAIN)
 		return heap_error_create(
@@ -381,6 +370,32 @@ static struct heap_error *refuse_clone(const struct making *making, long result)
 			"of its cgroup",
 			(int)making->process->pid);
 	return heap_error_create_system("%d cannot be copied", (int)making->process->pid);
+}
+
+// Orphans go to the nearest process that takes them in, prctl(2), or to the namespace's first.
+HEAP_MUST_CHECK
+static struct heap_error *find_reaper(const struct making *making,
+				      const struct process_status *status)
+{
+	uint64_t at = making->rescue.child_pid;
+	uint64_t nobody = INT32_MAX;
+	int32_t answer = 0;
+	long result;
+
+	making->copy->is_reaper = status->own_pid == 1;
+	if (making->copy->is_reaper || at == 0)
+		return NULL;
+	result = call(making, making->victim->tid, false, NULL, SYS_prctl, PR_GET_CHILD_SUBREAPER,
+		      at, 0);
+	if (result == -ETIMEDOUT)
+		return refuse_clone(making, result);
+	if (result != 0)
+		return NULL;
+	if (!process_read(making->process, at, &answer, sizeof(answer)))
+		answer = 0;
+	process_write(making->process, at, &nobody, sizeof(nobody));
+	making->copy->is_reaper = answer != 0;
+	return NULL;
 }
 
 // A process that shares the memory of `parent`, and stops before its first instruction.
@@ -463,8 +478,9 @@ static struct heap_error *prepare(struct making *making, const struct process_st
 	tracee_prepare_rescue(making->process, victim, &making->rescue);
 	if (!tracee_begin_calls(victim, &before))
 		return lost(making->process, making->copy);
-	making->copy->is_reaper = takes_orphans(making, status);
-	error = make_holder(making);
+	error = find_reaper(making, status);
+	if (!error)
+		error = make_holder(making);
 	tracee_end_calls(victim, &before);
 	ptrace(PTRACE_SETOPTIONS, victim->tid, NULL, 0);
 	return error;

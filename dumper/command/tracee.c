@@ -25,6 +25,8 @@
 
 enum {
 	STOP_MS = 2000,
+	CALL_LOOK_MS = 1000,
+	CALL_LOOKS = 5, // at a call in which the thread does not run
 	MAX_STACK = 256 << 20,
 	SEARCHED_CODE = 64 << 20, // bytes of each mapping
 };
@@ -514,22 +516,62 @@ void tracee_end_calls(struct tracee *tracee, struct tracee_before *before)
 	*before = (struct tracee_before){ 0 };
 }
 
-// Runs until the call returns, or has created a process.
-static long run_call(pid_t tid, pid_t *child)
+// True if the thread has run since the last look, or waits for a processor.
+// @param run_ns  for how long it has run: as of the last look, and gets that of this one
+static bool is_at_work(pid_t tid, uint64_t *run_ns)
 {
-	int stops = 0;
+	uint64_t before = *run_ns;
+	char path[32], text[128];
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)tid);
+
+	CLEANUP_CLOSE int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const struct process thread = { .pid = tid, .folder = folder };
+
+	if (read_task(&thread, tid, "schedstat", text, sizeof(text)))
+		sscanf(text, "%" SCNu64, run_ns);
+	return *run_ns != before || read_state(&thread, tid) == 'R';
+}
+
+// Copying much memory may take long. But a thread that does not run at all, as in a frozen cgroup, may
+// never return from its call: it is stopped. If that fails, too, it is given up only if it has a rescue.
+// @return as of tracee_wait()
+static int await_call(pid_t tid, bool has_rescue)
+{
+	uint64_t run_ns = 0;
+
+	for (int looks = 0; looks < CALL_LOOKS;) {
+		int status = tracee_wait(tid, CALL_LOOK_MS);
+
+		if (status != 0)
+			return status;
+		looks = is_at_work(tid, &run_ns) ? 0 : looks + 1;
+		if (looks == CALL_LOOKS) {
+			ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
+			if (tracee_wait(tid, STOP_MS) == 0 && !has_rescue)
+				looks = 0;
+		}
+	}
+	return 0;
+}
+
+// Runs until the call returns, or has created a process.
+static long run_call(pid_t tid, bool has_rescue, pid_t *child)
+{
+	int stops = 0, signal = 0;
 
 	for (;;) {
 		struct user_regs_struct registers;
 		int status;
 
-		if (ptrace(PTRACE_SYSCALL, tid, NULL, NULL) != 0)
+		if (ptrace(PTRACE_SYSCALL, tid, NULL, (void *)(intptr_t)signal) != 0)
 			return -ECHILD;
-		do
-			status = tracee_wait(tid, 1000);
-		while (status == 0);
+		status = await_call(tid, has_rescue);
+		if (status == 0)
+			return -ETIMEDOUT;
 		if (has_ended(status))
 			return -ECHILD;
+		signal = 0;
 		if (status >> 16 == PTRACE_EVENT_CLONE || status >> 16 == PTRACE_EVENT_FORK) {
 			unsigned long message = 0;
 
@@ -540,6 +582,8 @@ static long run_call(pid_t tid, pid_t *child)
 			return tracee_get_registers(tid, &registers)
 				       ? tracee_call_result(&registers)
 				       : -ECHILD;
+		} else if (status >> 16 == 0 && WSTOPSIG(status) == SIGSTOP) {
+			signal = SIGSTOP; // cannot be blocked: the process stops when it is let go
 		} else if (status >> 16 == 0 && WSTOPSIG(status) != (SIGTRAP | 0x80)) {
 			return -EFAULT; // a signal although all are blocked: a fault
 		}
@@ -554,5 +598,5 @@ long tracee_call(pid_t tid, const struct user_regs_struct *base, const struct tr
 	tracee_set_call(&registers, rescue, sp, number, arguments);
 	if (child)
 		*child = 0;
-	return tracee_set_registers(tid, &registers) ? run_call(tid, child) : -ECHILD;
+	return tracee_set_registers(tid, &registers) ? run_call(tid, sp != 0, child) : -ECHILD;
 }

@@ -127,7 +127,8 @@ void tracee_end_calls(struct tracee *tracee, struct tracee_before *before);
  *
  * @param sp     the stack pointer meanwhile
  * @param child  gets the thread or process that was created; NULL: none is
- * @return what the call returned; or -ECHILD if the thread is gone
+ * @return what the call returned; -ECHILD if the thread is gone; -ETIMEDOUT if it has not run for
+ *         seconds: it has been stopped again, or its rescue leads it back
  */
 long tracee_call(pid_t tid, const struct user_regs_struct *base, const struct tracee_rescue *rescue,
 		 uint64_t sp, pid_t *child, long number, const uint64_t arguments[5]);

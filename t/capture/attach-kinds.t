@@ -5,6 +5,7 @@
 use strict;
 use warnings;
 use lib 't/lib';
+use Cgroup;
 use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
 use Heapsh;
@@ -291,6 +292,42 @@ SKIP: {
     my $program = Heapsh->start($container[0], bare => 1, args => [ @container[1 .. $#container], "$build/t/programs/kinds" ]);
     is_taken((children($program->pid, 'kinds'))[0], 'in a container', 'glibc', 100, 100);
     is(($program->finish)[1], 7 << 8, 'in a container: it goes on');
+}
+
+# A SIGSTOP that comes while the copy is made stops the process, as it would have.
+{
+    my $program = Heapsh->start('kinds', bare => 1);
+    my $pid = $program->pid;
+    my $stopped = 0;
+    for my $round (0 .. 29) {
+        my $attach = fork // die "fork: $!";
+        if (!$attach) {
+            open STDOUT, '>', '/dev/null';
+            exec "$build/heapsnap", 'attach', '--types', 'none', '--file', "$directory/stop-$round.snap", $pid or POSIX::_exit(127);
+        }
+        sleep $round * 0.0004;
+        kill 'STOP', $pid;
+        waitpid $attach, 0;
+        $stopped++ if wait_until(sub { state_of($pid) eq 'T' });
+        kill 'CONT', $pid;
+    }
+    is $stopped, 30, 'SIGSTOP meanwhile: it is stopped each time';
+    is(($program->finish)[1], 7 << 8, 'SIGSTOP meanwhile: it goes on');
+}
+
+# A frozen thread never returns from a call that it is made to do, or does not even stop: a refusal in a
+# few seconds, and the process goes on as if nothing had been when it is thawed.
+for my $version (1, 2) {
+  SKIP: {
+        my $group = $> == 0 ? Cgroup->freezer($version) : undef;
+        skip 'not root, or ' . Cgroup::reason(), 4 unless $group;
+        my ($shell, @enter) = $group->enter;
+        my $program = Heapsh->start("/bin/$shell", bare => 1, args => [ @enter, "$build/t/programs/kinds" ]);
+        ok $group->freeze, "frozen by version $version";
+        is_refused($program->pid, "frozen by version $version", 'cgroup that is frozen');
+        $group->thaw;
+        is(($program->finish)[1], 7 << 8, "frozen by version $version: it goes on");
+    }
 }
 
 # --- somebody else's -------------------------------------------------------------------------------

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Control groups that limit memory, in which programs are run; of either version, below the one
+# Control groups that limit memory or can be frozen, in which programs are run; of either version, below the one
 # that this process is in or else at the top. They take root, or a part of the tree that has been
 # delegated.
 #
 #   my $group = Cgroup->create(512 << 20);    # or nothing: Cgroup::reason() says why
 #   system($group->enter, 'program', 'argument');
 #   print $group->peak;
+#
+#   my $group = Cgroup->freezer(2);           # or nothing: of version 1 or 2
+#   system($group->enter, 'program');
+#   $group->freeze;
+#   $group->thaw;
 package Cgroup;
 use strict;
 use warnings;
@@ -55,6 +60,45 @@ sub create {
         $reason = "$path/$names->{limit}: not to be had";
     }
     return;
+}
+
+my %freezer = (
+    1 => { file => 'freezer.state', on => 'FROZEN', off => 'THAWED', said => 'freezer.state', done => qr/^FROZEN$/m,
+        roots => ['/sys/fs/cgroup/freezer'] },
+    2 => { file => 'cgroup.freeze', on => '1', off => '0', said => 'cgroup.events', done => qr/^frozen 1$/m,
+        roots => [ '/sys/fs/cgroup', '/sys/fs/cgroup/unified' ] },
+);
+
+# @param $version  1 or 2
+sub freezer {
+    my ($class, $version) = @_;
+    my $names = $freezer{$version};
+    for my $root (@{ $names->{roots} }) {
+        my $path = "$root/heapsh-$$-" . ++$number;
+        next unless -e "$root/cgroup.procs" && mkdir $path;
+        my $self = bless { path => $path, freezer => $names }, $class;
+        return $self if -e "$path/$names->{file}";
+    }
+    $reason = "no freezer of version $version";
+    return;
+}
+
+# Waits until all processes in it are frozen. @return false: it did not work
+sub freeze {
+    my ($self) = @_;
+    my $names = $self->{freezer};
+    return 0 unless put("$self->{path}/$names->{file}", $names->{on});
+    for (1 .. 600) {
+        open my $in, '<', "$self->{path}/$names->{said}" or return 0;
+        return 1 if join('', <$in>) =~ $names->{done};
+        select undef, undef, undef, 0.05;
+    }
+    return 0;
+}
+
+sub thaw {
+    my ($self) = @_;
+    return put("$self->{path}/$self->{freezer}{file}", $self->{freezer}{off});
 }
 
 # The words to put before a command.
