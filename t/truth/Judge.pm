@@ -78,39 +78,46 @@ sub capture {
     return system("'$where/$name.$variant' >'$where/$name.$variant.out'") == 0;
 }
 
-# @return address => [kind, count, type] of the blocks, and the parts
+# A line of a log is "ADDRESS\tKIND\tCOUNT\tTYPE", the address with 16 digits.
+# @return address => "KIND\tCOUNT\tTYPE" of the blocks, and address => type of the parts
 sub read_log {
     my ($path) = @_;
-    my (%block, @parts);
+    my (%block, %part);
     open my $in, '<', $path or die "$path: $!";
     no warnings 'portable';
     while (<$in>) {
         chomp;
-        my ($hidden, $kind, $count, $type) = split /\t/;
-        my $address = hex($hidden) ^ $hide;
-        if ($kind eq 'o') {
-            push @parts, [$address, $type];
+        my $address = hex(substr $_, 0, 16) ^ $hide;
+        if (substr($_, 17, 1) eq 'o') {
+            $part{$address} = (split /\t/)[3];
         } else {
-            $block{$address} = [$kind, $count, $type];
+            $block{$address} = substr $_, 17;
         }
     }
-    return (\%block, \@parts);
+    return (\%block, \%part);
 }
 
+# Objects that a filter finds: an iterator over (address, size, the answer as JSON without these two).
 # Not by a JSON reader: those of Perl's own take seconds for 100,000 objects.
 sub find {
     my ($snapshot, @filter) = @_;
-    my @found;
     open my $in, '-|', "$build/heapsh", '--quiet', '--json', $snapshot, 'find', @filter
         or die "heapsh: $!";
-    local $/ = '{"address":';
-    while (<$in>) {
+    return sub {
+        local $/ = '{"address":';
         no warnings 'portable';
-        push @found, { address => hex($1), type => $2, size => $3, elements => $4, evidence => $5 }
-            if /^"0x([0-9a-f]+)","type":"([^"\\]*+(?:\\.[^"\\]*+)*+)","size":(\d+),"elements":(\d+),"evidence":"([^"]*)"/;
-    }
-    close $in;
-    return \@found;
+        while (<$in>) {
+            return (hex($1), $3, "$2,$4") if /^"0x([0-9a-f]+)",("type":"[^"\\]*+(?:\\.[^"\\]*+)*+"),"size":(\d+),("elements":\d+,"evidence":"[^"]*")/;
+        }
+        close $in;
+        return;
+    };
+}
+
+sub read_answer {
+    my ($answer) = @_;
+    my ($type, $elements, $evidence) = $answer =~ /^"type":"(.*)","elements":(\d+),"evidence":"([^"]*)"$/ or die $answer;
+    return { type => $type, elements => $elements, evidence => $evidence };
 }
 
 # "struct {…} (json.c:12)" -> the name of the typedef there.
@@ -125,20 +132,11 @@ sub name_of {
     };
 }
 
-# Many blocks have the same answer and the same truth: each pair is judged once.
-my %judged;
-
-sub is_right {
-    my ($name, $object, $kind, $count, $type) = @_;
-    my $key = join "\t", $name, $object->{type}, $object->{evidence}, $kind, $kind eq 'b' ? $count : '', $type;
-    return $judged{$key} //= judge($name, $object, $kind, $count, $type) || 0;
-}
-
 # heapsh adds "(json.c:12)" to the names of several types of one name; the log adds the file only where
 # the program itself has several.
-sub judge {
-    my ($name, $object, $kind, $count, $type) = @_;
-    my $said = $object->{type};
+sub is_right {
+    my ($name, $answer, $kind, $count, $type) = @_;
+    my $said = $answer->{type};
     my $behind = $said =~ s/ behind (\d+) bytes$// ? $1 : 0;
     return 0 unless $behind == ($kind eq 'b' ? $count : 0);
     my ($file, $line) = $said =~ s/ \(([^()]*):(\d+)\)// ? ($1, $2) : ();
@@ -148,18 +146,18 @@ sub judge {
     $said = plain($said);
     return $said =~ /^(?:(?:un)?signed )?char$/ if $kind eq 't' || $kind eq 'b' && $type eq 'char';
     # A shape has no name. It is wrong if it takes texts for something else, or the other way round.
-    return 1 if $object->{evidence} eq 'shape' && $said =~ /^\{/;
+    return 1 if $answer->{evidence} eq 'shape' && $said =~ /^\{/;
     my $is_named = grep { $said eq plain($_) } split /\|/, $type;
-    my $is_array = $object->{type} =~ /\]$/;
-    return $object->{evidence} eq 'pool' || $is_named && !$is_array if $kind eq 'p';
+    my $is_array = $answer->{type} =~ /\]$/;
+    return $answer->{evidence} eq 'pool' || $is_named && !$is_array if $kind eq 'p';
     return $is_named && !($kind eq 'f' && $is_array);
 }
 
 sub note_wrong {
-    my ($result, $what, $object) = @_;
-    my $entry = $result->{wrong}{$what} //= { objects => 0, bytes => 0, example => $object->{address} };
-    $entry->{objects}++;
-    $entry->{bytes} += $object->{size};
+    my ($result, $what, $group) = @_;
+    my $entry = $result->{wrong}{$what} //= { objects => 0, bytes => 0, example => $group->{example} };
+    $entry->{objects} += $group->{objects};
+    $entry->{bytes} += $group->{bytes};
 }
 
 # The truth about a block, by the log.
@@ -169,40 +167,73 @@ sub describe {
         : $count > 1 && $kind ne 't' ? "$type\[]" : $type;
 }
 
-sub judge_block {
-    my ($result, $object, $kind, $count, $type) = @_;
-    my $is_typed = $object->{evidence} ne 'none';
+# Blocks with one answer and one truth.
+sub judge_group {
+    my ($result, $group) = @_;
+    my ($kind, $count, $type) = split /\t/, $group->{truth};
+    my ($answer, $objects) = (read_answer($group->{answer}), $group->{objects});
+    my $is_typed = $answer->{evidence} ne 'none';
     return if $kind eq 'p' && !$is_typed;
-    $result->{objects}++;
-    $result->{bytes} += $object->{size};
-    my $kind_of_evidence = $result->{evidence}{ $object->{evidence} } //= { objects => 0, wrong => 0 };
-    $kind_of_evidence->{objects}++;
-    return note_wrong($result, describe($kind, $count, $type) . ' -> (untyped)', $object) unless $is_typed;
-    $result->{typed}++;
-    $result->{typed_bytes} += $object->{size};
-    if (!is_right($result->{name}, $object, $kind, $count, $type)) {
-        $kind_of_evidence->{wrong}++;
-        return note_wrong($result, describe($kind, $count, $type) . ' -> ' . ($object->{type} =~ s/\[\d+\]$/[]/r) . " by $object->{evidence}", $object);
+    $result->{objects} += $objects;
+    $result->{bytes} += $group->{bytes};
+    my $kind_of_evidence = $result->{evidence}{ $answer->{evidence} } //= { objects => 0, wrong => 0 };
+    $kind_of_evidence->{objects} += $objects;
+    return note_wrong($result, describe($kind, $count, $type) . ' -> (untyped)', $group) unless $is_typed;
+    $result->{typed} += $objects;
+    $result->{typed_bytes} += $group->{bytes};
+    if (!is_right($result->{name}, $answer, $kind, $count, $type)) {
+        $kind_of_evidence->{wrong} += $objects;
+        return note_wrong($result, describe($kind, $count, $type) . ' -> ' . ($answer->{type} =~ s/\[\d+\]$/[]/r) . " by $answer->{evidence}", $group);
     }
-    $result->{right}++;
-    $result->{right_bytes} += $object->{size};
-    $result->{miscounted}++ if $kind eq 'a' && $object->{elements} != $count;
+    $result->{right} += $objects;
+    $result->{right_bytes} += $group->{bytes};
+    $result->{miscounted} += $objects if $kind eq 'a' && $answer->{elements} != $count;
+}
+
+# Blocks that the program's code allocated, and that are not logged.
+sub judge_nodes {
+    my ($result, $group) = @_;
+    $result->{nodes} += $group->{objects};
+    $result->{node_bytes} += $group->{bytes};
+    return note_wrong($result, '(not logged) -> (untyped)', $group) if read_answer($group->{answer})->{evidence} eq 'none';
+    $result->{typed_nodes} += $group->{objects};
+    $result->{typed_node_bytes} += $group->{bytes};
 }
 
 # Judges heapsh's answers about the logged parts. Parts are found by their types.
 sub judge_parts {
     my ($result, $snapshot, $parts) = @_;
-    my %true = map { $_->[0] => $_->[1] } @$parts;
-    my %types = map { $_->[1] => 1 } @$parts;
-    $result->{parts} = @$parts;
+    my %types = map { $_ => 1 } values %$parts;
+    $result->{parts} = keys %$parts;
     for my $type (sort keys %types) {
-        for my $part (find($snapshot, 'type', $type =~ s/^struct //r)) {
-            for (@$part) {
-                my $logged = $true{ $_->{address} } // next;
-                $result->{ plain($logged) eq plain($type) ? 'right_parts' : 'other_parts' }++;
-            }
+        my $next = find($snapshot, 'type', $type =~ s/^struct //r);
+        while (my ($address) = $next->()) {
+            my $logged = $parts->{$address} // next;
+            $result->{ plain($logged) eq plain($type) ? 'right_parts' : 'other_parts' }++;
         }
     }
+}
+
+# The objects of a snapshot that the program's code allocated, as groups of one answer and one truth,
+# which is undefined for those that are not logged. Nobody knows who allocated blocks of a program that
+# was not prepared. @return the groups, and how many objects are logged
+sub group {
+    my ($snapshot, $module, $truth) = @_;
+    my (%foreign, %group);
+    my $logged = 0;
+    my $next = $attached ? sub { return } : find($snapshot, 'not', 'module', $module);
+    while (my ($address) = $next->()) { $foreign{$address} = 1 }
+    $next = find($snapshot);
+    while (my ($address, $size, $answer) = $next->()) {
+        my $true = $truth->{$address};
+        next if !defined $true && ($attached || $foreign{$address});
+        $logged += defined $true;
+        my $group = $group{ $answer . ($true // '') } //=
+            { truth => $true, answer => $answer, example => $address, objects => 0, bytes => 0 };
+        $group->{objects}++;
+        $group->{bytes} += $size;
+    }
+    return ([sort { $a->{example} <=> $b->{example} } values %group], $logged);
 }
 
 # Runs a variant of a program and compares. Dies if there is nothing to compare.
@@ -213,23 +244,10 @@ sub program {
     my $snapshot = path($name, $variant, 'snap');
     my $result = { name => $name, (map { $_ => 0 } @sums), wrong => {}, evidence => {} };
     judge_parts($result, $snapshot, $parts);
-    my $missing = keys %$truth;
-    for my $object (@{ find($snapshot, 'size', '>0') }) {
-        my $block = $truth->{ $object->{address} } or next;
-        judge_block($result, $object, @$block);
-        $missing--;
-    }
+    my ($groups, $logged) = group($snapshot, "$name.$variant", $truth);
+    my $missing = keys(%$truth) - $logged;
     die "$name.$variant: $missing logged blocks are not in the snapshot\n" if $missing;
-    for my $node (grep { !$truth->{ $_->{address} } } @{ find($snapshot, 'module', "$name.$variant") }) {
-        $result->{nodes}++;
-        $result->{node_bytes} += $node->{size};
-        if ($node->{evidence} eq 'none') {
-            note_wrong($result, '(not logged) -> (untyped)', $node);
-            next;
-        }
-        $result->{typed_nodes}++;
-        $result->{typed_node_bytes} += $node->{size};
-    }
+    defined $_->{truth} ? judge_group($result, $_) : judge_nodes($result, $_) for @$groups;
     return $result;
 }
 
