@@ -59,6 +59,16 @@ static enum rank rank_of(enum layout_fit fit, const struct pointer *pointer)
 	return fit == LAYOUT_EXACT ? RANK_PASSED_EXACT : RANK_PASSED_FLEXIBLE;
 }
 
+// A double (*)[3] leads to doubles, of which a block has any number.
+static heap_type_id row_element(const struct inference *inference, heap_type_id pointee)
+{
+	const struct heap_type *type = &inference->layouts.types->types[pointee];
+
+	return type->kind == HEAP_TYPE_ARRAY && !(type->flags & HEAP_TYPE_FLEXIBLE)
+		       ? layouts_element(&inference->layouts, pointee)
+		       : pointee;
+}
+
 // Applies one slot: as a claim if it points to the start and the sizes agree, or as a hint.
 HEAP_MUST_CHECK
 static struct heap_error *apply(struct inference *inference, heap_type_id pointee,
@@ -76,7 +86,8 @@ static struct heap_error *apply(struct inference *inference, heap_type_id pointe
 	if (claim.fit == LAYOUT_NONE)
 		return pointee == HEAP_NO_TYPE || !has_room(inference, pointee, pointer, size)
 			       ? NULL
-			       : hints_add(inference, pointee, pointer, false);
+			       : hints_add(inference, row_element(inference, pointee), pointer,
+					   false);
 	return claims_add(&inference->claims, rank_of(claim.fit, pointer),
 			  &(struct claim){ pointer->target, claim.type, claim.elements,
 					   HEAP_EVIDENCE_POINTER, pointer->is_sure });
@@ -181,12 +192,7 @@ bool inference_is_futile(const struct inference *inference, const struct typed_e
 
 heap_type_id inference_root_type(const struct inference *inference, const struct heap_root *root)
 {
-	const struct heap_types *types = inference->layouts.types;
-	heap_type_id type = layouts_strip(&inference->layouts, root->type);
-
-	while (types->types[type].kind == HEAP_TYPE_ARRAY)
-		type = layouts_strip(&inference->layouts, types->types[type].target);
-	return type;
+	return layouts_element(&inference->layouts, root->type);
 }
 
 bool inference_type_has(const struct inference *inference, heap_type_id type, heap_type_id part,

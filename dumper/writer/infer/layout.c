@@ -342,6 +342,16 @@ static bool is_link(const struct layouts *layouts, heap_type_id type)
 	return heap_types_has_members(compound) && compound->members > 0;
 }
 
+heap_type_id layouts_element(const struct layouts *layouts, heap_type_id type)
+{
+	const struct heap_types *types = layouts->types;
+
+	type = layouts_strip(layouts, type);
+	for (int i = 0; i < MAX_DEPTH && types->types[type].kind == HEAP_TYPE_ARRAY; i++)
+		type = layouts_strip(layouts, types->types[type].target);
+	return type;
+}
+
 // The pointee, if it is a complete object type; of an array, its element type.
 static heap_type_id meaning(const struct layouts *layouts, heap_type_id pointee)
 {
@@ -350,7 +360,7 @@ static heap_type_id meaning(const struct layouts *layouts, heap_type_id pointee)
 	if (type->kind == HEAP_TYPE_UNKNOWN || type->kind == HEAP_TYPE_FUNCTION ||
 	    (type->flags & HEAP_TYPE_DECLARATION))
 		return HEAP_NO_TYPE;
-	return type->kind == HEAP_TYPE_ARRAY ? layouts_strip(layouts, type->target) : pointee;
+	return layouts_element(layouts, pointee);
 }
 
 struct layout_claim layouts_fit(const struct layouts *layouts, heap_type_id pointee, uint64_t size)

@@ -152,6 +152,9 @@ static inline uint64_t layouts_slack(const struct layouts *layouts, uint64_t siz
 	}
 }
 
+/** The type of an array's elements, which are no arrays themselves; any other type as layouts_strip() has it. */
+heap_type_id layouts_element(const struct layouts *layouts, heap_type_id type);
+
 /** A type without typedefs and qualifiers, as heap_types_strip() has it. */
 static inline heap_type_id layouts_strip(const struct layouts *layouts, heap_type_id type)
 {
