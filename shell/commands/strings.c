@@ -4,7 +4,7 @@
  */
 #include "lib/base/array.h"
 #include "lib/base/escape.h"
-#include "lib/base/hash.h"
+#include "lib/base/hash_table.h"
 #include "shell/command.h"
 #include "shell/print/describe.h"
 #include "shell/base/format.h"
@@ -19,7 +19,6 @@ enum {
 	SHORT_LIST = 25,     // texts that are shown without --limit
 	MAX_SHOWN = 72,      // bytes of each, on a line of text
 	LEAST_UNTYPED = 4,   // characters that make a block without a type a text
-	FIRST_SLOTS = 1024,  // of the table of texts
 	MAX_READ = 16 << 20, // bytes of an object
 	TOLERATED = 8,       // characters of a text for each that is none
 };
@@ -39,7 +38,7 @@ static const char *const orders[] = { "length", "count", "waste" };
 struct text {
 	uint64_t hash;
 	uint64_t length;  // as far as it was kept
-	uint64_t count;   // 0: a free slot
+	uint64_t count;   // of the copies
 	uint64_t bytes;   // of the blocks
 	uint64_t largest; // of them
 	heap_object_id example;
@@ -47,8 +46,8 @@ struct text {
 };
 
 struct texts {
-	struct text *slots; // [slot_count] a power of two
-	size_t slot_count, used;
+	struct HEAP_ARRAY(struct text) list;
+	struct heap_hash_table by_text;
 	char *buffer; // [capacity] an object's bytes
 	size_t capacity;
 };
@@ -133,55 +132,30 @@ static bool find_text(const struct heap_snapshot *snapshot, const char *buffer, 
 
 // --- the table of them -------------------------------------------------------
 
-// @return true if it is a new one
-static bool put(struct text *slots, size_t slot_count, const struct text *text)
+// A text that was cut is equal to no other.
+static bool is_same(const struct text *one, const struct text *other)
 {
-	size_t at = (text->hash ^ text->length) & (slot_count - 1);
-
-	for (; slots[at].count > 0; at = (at + 1) & (slot_count - 1)) {
-		struct text *slot = &slots[at];
-
-		if (slot->hash != text->hash || slot->length != text->length || slot->cut ||
-		    text->cut)
-			continue;
-		slot->count += text->count;
-		slot->bytes += text->bytes;
-		if (text->largest > slot->largest)
-			slot->largest = text->largest;
-		return false;
-	}
-	slots[at] = *text;
-	return true;
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *grow(struct texts *texts)
-{
-	size_t larger = texts->slot_count ? texts->slot_count * 2 : FIRST_SLOTS;
-	struct text *slots = calloc(larger, sizeof(*slots));
-
-	if (!slots)
-		return heap_error_out_of_memory();
-	for (size_t i = 0; i < texts->slot_count; i++) {
-		if (texts->slots[i].count > 0)
-			put(slots, larger, &texts->slots[i]);
-	}
-	free(texts->slots);
-	texts->slots = slots;
-	texts->slot_count = larger;
-	return NULL;
+	return one->hash == other->hash && one->length == other->length && !one->cut && !other->cut;
 }
 
 HEAP_MUST_CHECK
 static struct heap_error *add(struct texts *texts, const struct text *text)
 {
-	if ((texts->used + 1) * 2 > texts->slot_count) {
-		struct heap_error *error = grow(texts);
+	uint32_t found = heap_hash_find(&texts->by_text, text->hash, i,
+					is_same(&texts->list.items[i], text));
 
-		if (error)
-			return error;
+	if (found == HEAP_HASH_NONE) {
+		found = (uint32_t)texts->list.count;
+		HEAP_TRY(heap_array_append(&texts->list, *text));
+		return heap_hash_add(&texts->by_text, text->hash, found);
 	}
-	texts->used += put(texts->slots, texts->slot_count, text);
+
+	struct text *known = &texts->list.items[found];
+
+	known->count += text->count;
+	known->bytes += text->bytes;
+	if (text->largest > known->largest)
+		known->largest = text->largest;
 	return NULL;
 }
 
@@ -234,9 +208,9 @@ static size_t select_texts(struct texts *texts, bool duplicates)
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < texts->slot_count; i++) {
-		if (texts->slots[i].count > (duplicates ? 1 : 0))
-			texts->slots[count++] = texts->slots[i];
+	for (size_t i = 0; i < texts->list.count; i++) {
+		if (!duplicates || texts->list.items[i].count > 1)
+			texts->list.items[count++] = texts->list.items[i];
 	}
 	return count;
 }
@@ -287,12 +261,12 @@ static void print_texts(struct session *session, struct texts *texts, size_t cou
 			     "bytes", "wasted");
 	output_open_array(output, "strings");
 	for (size_t i = 0; i < count && i < limit && !session_must_stop(session); i++)
-		print_text(session, texts, &texts->slots[i]);
+		print_text(session, texts, &texts->list.items[i]);
 	output_close(output);
 	for (size_t i = 0; i < count; i++) {
-		objects += texts->slots[i].count;
-		bytes += texts->slots[i].bytes;
-		waste += wasted(&texts->slots[i]);
+		objects += texts->list.items[i].count;
+		bytes += texts->list.items[i].bytes;
+		waste += wasted(&texts->list.items[i]);
 	}
 	if (!session->quiet && count > 0)
 		output_text(output,
@@ -308,7 +282,8 @@ static void print_texts(struct session *session, struct texts *texts, size_t cou
 
 static void texts_deinit(struct texts *texts)
 {
-	free(texts->slots);
+	heap_array_deinit(&texts->list);
+	heap_hash_table_deinit(&texts->by_text);
 	free(texts->buffer);
 }
 
@@ -323,7 +298,7 @@ static enum command_status list_texts(struct session *session, struct heap_filte
 		return command_fail(session, error);
 	count = select_texts(&texts, duplicates);
 	if (count > 0)
-		qsort_r(texts.slots, count, sizeof(*texts.slots), compare, &order);
+		qsort_r(texts.list.items, count, sizeof(*texts.list.items), compare, &order);
 	print_texts(session, &texts, count, limit, duplicates);
 	return count ? COMMAND_OK : COMMAND_NOTHING;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/base/strings.h"
 
-#include "lib/base/hash.h"
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
 
@@ -15,14 +14,8 @@ struct heap_error *strings_init(struct strings *strings)
 		.bytes = calloc(1, 4096),
 		.size = 1,
 		.capacity = 4096,
-		.slots = calloc(1024, sizeof(uint32_t)),
-		.slot_count = 1024,
 	};
-	if (!strings->bytes || !strings->slots) {
-		strings_deinit(strings);
-		return heap_error_out_of_memory();
-	}
-	return NULL;
+	return strings->bytes ? NULL : heap_error_out_of_memory();
 }
 
 struct heap_error *strings_adopt(struct strings *strings, const char *bytes, size_t size)
@@ -37,7 +30,7 @@ struct heap_error *strings_adopt(struct strings *strings, const char *bytes, siz
 void strings_deinit(struct strings *strings)
 {
 	free(strings->bytes);
-	free(strings->slots);
+	heap_hash_table_deinit(&strings->by_text);
 }
 
 char *strings_take(struct strings *strings, uint64_t *size)
@@ -50,51 +43,18 @@ char *strings_take(struct strings *strings, uint64_t *size)
 	return bytes;
 }
 
-static uint32_t *find_slot(const struct strings *strings, uint32_t *slots, size_t slot_count,
-			   const char *text)
+HEAP_MUST_CHECK
+static struct heap_error *append(struct strings *strings, const char *text, uint64_t hash)
 {
-	size_t at = heap_hash_string(text) & (slot_count - 1);
+	size_t size = strlen(text) + 1;
 
-	while (slots[at] && strcmp(strings->bytes + slots[at], text) != 0)
-		at = (at + 1) & (slot_count - 1);
-	return &slots[at];
-}
-
-static bool grow_slots(struct strings *strings)
-{
-	size_t slot_count = strings->slot_count * 2;
-	uint32_t *slots = calloc(slot_count, sizeof(*slots));
-
-	if (!slots)
-		return false;
-	for (size_t i = 0; i < strings->slot_count; i++) {
-		if (strings->slots[i])
-			*find_slot(strings, slots, slot_count, strings->bytes + strings->slots[i]) =
-				strings->slots[i];
-	}
-	free(strings->slots);
-	strings->slots = slots;
-	strings->slot_count = slot_count;
-	return true;
-}
-
-static bool grow_bytes(struct strings *strings, size_t needed)
-{
-	size_t capacity = strings->capacity * 2;
-
-	while (capacity - strings->size < needed)
-		capacity *= 2;
-	if (capacity > UINT32_MAX)
-		return false;
-
-	// Not heap_reserve(): a string that finds no room is no error.
-	char *bytes = realloc(strings->bytes, capacity);
-
-	if (!bytes)
-		return false;
-	strings->bytes = bytes;
-	strings->capacity = capacity;
-	return true;
+	if (size > UINT32_MAX - strings->size)
+		return heap_error_out_of_memory();
+	HEAP_TRY(heap_reserve(strings->bytes, strings->capacity, strings->size + size));
+	HEAP_TRY(heap_hash_add(&strings->by_text, hash, (uint32_t)strings->size));
+	memcpy(strings->bytes + strings->size, text, size);
+	strings->size += size;
+	return NULL;
 }
 
 uint32_t strings_add(struct strings *strings, const char *text)
@@ -102,23 +62,16 @@ uint32_t strings_add(struct strings *strings, const char *text)
 	if (!text || !*text)
 		return 0;
 
-	uint32_t *slot = find_slot(strings, strings->slots, strings->slot_count, text);
+	uint64_t hash = heap_hash_string(text);
+	uint32_t end = (uint32_t)strings->size;
+	uint32_t found =
+		heap_hash_find(&strings->by_text, hash, i, strcmp(strings->bytes + i, text) == 0);
 
-	if (*slot)
-		return *slot;
+	if (found != HEAP_HASH_NONE)
+		return found;
 
-	size_t length = strlen(text) + 1;
+	struct heap_error *error = append(strings, text, hash);
 
-	if (length > strings->capacity - strings->size && !grow_bytes(strings, length))
-		return 0;
-	if (strings->used * 2 >= strings->slot_count) {
-		if (!grow_slots(strings))
-			return 0;
-		slot = find_slot(strings, strings->slots, strings->slot_count, text);
-	}
-	*slot = (uint32_t)strings->size;
-	memcpy(strings->bytes + strings->size, text, length);
-	strings->size += length;
-	strings->used++;
-	return *slot;
+	heap_error_destroy(error);
+	return error ? 0 : end;
 }

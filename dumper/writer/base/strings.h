@@ -7,6 +7,7 @@
  */
 
 #include "lib/base/error.h"
+#include "lib/base/hash_table.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -14,8 +15,7 @@
 struct strings {
 	char *bytes; /**< [size] NUL-terminated, one after the other; [0] is "" */
 	size_t size, capacity;
-	uint32_t *slots; /**< [slot_count] hash table of offsets; 0 is free */
-	size_t slot_count, used;
+	struct heap_hash_table by_text; /**< the offsets of strings */
 };
 
 HEAP_MUST_CHECK

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/infer/class_names.h"
 
-#include "lib/base/hash.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/hash_table.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -11,15 +12,9 @@ enum {
 	MAX_NAME = 4096, // of one spelling; longer ones are as good as none
 };
 
-struct entry {
-	uint32_t hash;
-	heap_type_id type;
-};
-
 struct class_names {
 	const struct heap_types *types;
-	struct entry *entries; // [mask + 1] open addressing; type HEAP_NO_TYPE: free
-	uint32_t mask;
+	struct heap_hash_table by_name; // the types with names by spelling
 };
 
 // --- spelling ----------------------------------------------------------------
@@ -186,41 +181,37 @@ static bool is_indexed(const struct heap_type *type)
 	}
 }
 
-struct heap_error *class_names_create(const struct heap_types *types, struct class_names **result)
+HEAP_MUST_CHECK
+static struct heap_error *index_names(struct class_names *names)
 {
-	struct class_names *names = calloc(1, sizeof(*names));
-	struct spelling *spelling = malloc(sizeof(*spelling));
-	uint32_t size = 64;
+	const struct heap_types *types = names->types;
+	CLEANUP_FREE struct spelling *spelling = malloc(sizeof(*spelling));
 
-	while (size / 2 < types->count && size < UINT32_C(1) << 31)
-		size *= 2;
-	if (names) {
-		names->types = types;
-		names->mask = size - 1;
-		names->entries = calloc(size, sizeof(*names->entries));
-	}
-	if (!names || !spelling || !names->entries) {
-		free(spelling);
-		class_names_destroy(names);
+	if (!spelling)
 		return heap_error_out_of_memory();
-	}
 	for (heap_type_id id = 1; id < types->count; id++) {
 		const char *name = heap_types_string(types, types->types[id].name);
 
 		if (!is_indexed(&types->types[id]))
 			continue;
 		spell(spelling, name, strlen(name));
-		if (spelling->too_long)
-			continue;
-
-		uint32_t hash = (uint32_t)heap_hash_string(spelling->text), at = hash & names->mask;
-
-		while (names->entries[at].type != HEAP_NO_TYPE)
-			at = (at + 1) & names->mask;
-		names->entries[at] = (struct entry){ hash, id };
+		if (!spelling->too_long)
+			HEAP_TRY(heap_hash_add(&names->by_name, heap_hash_string(spelling->text),
+					       id));
 	}
-	free(spelling);
-	*result = names;
+	return NULL;
+}
+
+struct heap_error *class_names_create(const struct heap_types *types, struct class_names **result)
+{
+	CLEANUP(class_names_cleanup) struct class_names *names = calloc(1, sizeof(*names));
+
+	if (!names)
+		return heap_error_out_of_memory();
+	names->types = types;
+	HEAP_TRY(heap_hash_reserve(&names->by_name, types->count));
+	HEAP_TRY(index_names(names));
+	*result = keep(names);
 	return NULL;
 }
 
@@ -228,7 +219,7 @@ void class_names_destroy(struct class_names *names)
 {
 	if (!names)
 		return;
-	free(names->entries);
+	heap_hash_table_deinit(&names->by_name);
 	free(names);
 }
 
@@ -242,15 +233,11 @@ heap_type_id class_names_find(const struct class_names *names, const char *name,
 	if (wanted.too_long || length == 0)
 		return HEAP_NO_TYPE;
 
-	uint32_t hash = (uint32_t)heap_hash_string(wanted.text);
+	uint32_t hash = heap_hash_fold(heap_hash_string(wanted.text)), at = hash, id;
 
-	for (uint32_t at = hash & names->mask; names->entries[at].type != HEAP_NO_TYPE;
-	     at = (at + 1) & names->mask) {
-		heap_type_id id = names->entries[at].type;
+	while (heap_hash_next(&names->by_name, hash, &at, &id)) {
 		const char *text = heap_types_string(names->types, names->types->types[id].name);
 
-		if (names->entries[at].hash != hash)
-			continue;
 		if (equals(name, length, text))
 			return id;
 		spell(&other, text, strlen(text));

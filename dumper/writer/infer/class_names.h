@@ -25,6 +25,12 @@ struct heap_error *class_names_create(const struct heap_types *types, struct cla
 /** NULL is fine. */
 void class_names_destroy(struct class_names *names);
 
+/** For names that destroy themselves when their block is left. */
+static inline void class_names_cleanup(struct class_names **names)
+{
+	class_names_destroy(*names);
+}
+
 /**
  * The type of a name. Among several, an identical spelling and a definition are preferred.
  *

@@ -505,14 +505,9 @@ static struct heap_error *complete(struct heap_types *types, const struct class_
 	return NULL;
 }
 
-static void destroy_names(struct class_names **names)
-{
-	class_names_destroy(*names);
-}
-
 struct heap_error *containers_complete_types(struct heap_types *types)
 {
-	CLEANUP(destroy_names) struct class_names *names = NULL;
+	CLEANUP(class_names_cleanup) struct class_names *names = NULL;
 
 	HEAP_TRY(class_names_create(types, &names));
 

@@ -4,10 +4,10 @@
  */
 #include "dumper/writer/infer/inference.h"
 
-#include "lib/base/hash.h"
 #include "dumper/writer/base/progress.h"
-
+#include "lib/base/array.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/hash_table.h"
 #include "lib/base/prefetch.h"
 
 #include <stdlib.h>
@@ -18,46 +18,9 @@ enum {
 	PREFETCH_DISTANCE = 16,  // members
 };
 
-struct kind_table {
-	uint32_t *slots; // [size] kind + 1
-	size_t size;
-};
-
 static bool is_same(const struct kind *one, const struct kind *other)
 {
 	return one->site == other->site && one->tag == other->tag && one->size == other->size;
-}
-
-static size_t slot_of(const struct kind_table *table, const struct kinds *kinds,
-		      const struct kind *kind)
-{
-	uint64_t hash = heap_hash_scatter(
-		heap_hash_scatter(heap_hash_scatter(kind->site) ^ kind->tag) ^ kind->size);
-	size_t at = (hash >> 20) & (table->size - 1);
-
-	while (table->slots[at] && !is_same(&kinds->kinds[table->slots[at] - 1], kind))
-		at = (at + 1) & (table->size - 1);
-	return at;
-}
-
-// The list has room for half as many kinds as the table has slots, so one check serves for both.
-HEAP_MUST_CHECK
-static struct heap_error *grow(struct kind_table *table, struct kinds *kinds)
-{
-	struct kind_table larger = { .size = table->size ? table->size * 2 : 1024 };
-	struct kind *more = realloc(kinds->kinds, larger.size / 2 * sizeof(*more));
-
-	if (!more)
-		return heap_error_out_of_memory();
-	kinds->kinds = more;
-	larger.slots = calloc(larger.size, sizeof(*larger.slots));
-	if (!larger.slots)
-		return heap_error_out_of_memory();
-	for (uint32_t i = 0; i < kinds->count; i++)
-		larger.slots[slot_of(&larger, kinds, &more[i])] = i + 1;
-	free(table->slots);
-	*table = larger;
-	return NULL;
 }
 
 static int compare_kinds(const void *left, const void *right)
@@ -131,23 +94,19 @@ static void keep_news(struct kind *kind, const struct kind *old)
 
 // Finds the number of a kind, or assigns one.
 HEAP_MUST_CHECK
-static struct heap_error *find_kind(struct kind_table *table, struct kinds *kinds,
+static struct heap_error *find_kind(struct heap_hash_table *table, struct kinds *kinds,
 				    const struct kind *kind, uint32_t *result)
 {
-	if ((size_t)kinds->count * 2 >= table->size) {
-		struct heap_error *error = grow(table, kinds);
+	uint64_t hash = heap_hash_mix(heap_hash_pair(kind->site, kind->tag), kind->size);
+	uint32_t found = heap_hash_find(table, hash, i, is_same(&kinds->kinds[i], kind));
 
-		if (error)
-			return error;
+	if (found == HEAP_HASH_NONE) {
+		HEAP_TRY(heap_reserve(kinds->kinds, kinds->capacity, (size_t)kinds->count + 1));
+		HEAP_TRY(heap_hash_add(table, hash, kinds->count));
+		found = kinds->count++;
+		kinds->kinds[found] = *kind;
 	}
-
-	size_t at = slot_of(table, kinds, kind);
-
-	if (!table->slots[at]) {
-		kinds->kinds[kinds->count] = *kind;
-		table->slots[at] = ++kinds->count;
-	}
-	*result = table->slots[at] - 1;
+	*result = found;
 	return NULL;
 }
 
@@ -156,7 +115,7 @@ static struct heap_error *find_kind(struct kind_table *table, struct kinds *kind
 // @param old  as they were; NULL: there were none
 HEAP_MUST_CHECK
 static struct heap_error *find_kinds(struct inference *inference, const struct kind *old,
-				     struct kind_table *table)
+				     struct heap_hash_table *table)
 {
 	const struct objects *objects = &inference->capture->objects;
 	struct kinds *kinds = &inference->kinds;
@@ -257,19 +216,18 @@ struct heap_error *kinds_sort(struct inference *inference)
 	struct kinds *kinds = &inference->kinds;
 	heap_object_id objects = inference->capture->objects.count;
 	CLEANUP_FREE struct kind *old = NULL;
-	struct kind_table table = { 0 };
+	CLEANUP_HASH_TABLE struct heap_hash_table table = { 0 };
 	struct heap_error *error = prepare(kinds, objects);
 
 	if (error || !is_stale(inference))
 		return error;
 	old = kinds->kinds;
 	kinds->kinds = NULL;
-	kinds->count = 0;
+	kinds->count = kinds->capacity = 0;
 	kinds->counted = UINT64_MAX;
 	error = find_kinds(inference, old, &table);
 	inference->block_prefixes.is_renewed = false;
 	inference->pointer_tags.is_renewed = false;
-	free(table.slots);
 	memset(inference->discriminators.is_renewed, 0,
 	       sizeof(inference->discriminators.is_renewed));
 	return error ? error : sort_members(kinds, objects);

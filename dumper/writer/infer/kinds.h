@@ -37,7 +37,7 @@ struct kind {
 
 struct kinds {
 	struct kind *kinds; /**< [count] by site, by tag, by size */
-	uint32_t count;
+	uint32_t count, capacity;
 	heap_object_id *members;       /**< [objects] by kind */
 	uint32_t *of;                  /**< [objects] its kind */
 	uint8_t *prefix;               /**< [objects] the common prefix that has its tag; 0: none */

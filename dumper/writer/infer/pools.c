@@ -8,7 +8,6 @@
  */
 #include "dumper/writer/infer/inference.h"
 
-#include "lib/base/hash.h"
 #include "dumper/writer/base/progress.h"
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
@@ -19,40 +18,6 @@ enum {
 	MIN_PARTS = 2,     // at different places; else it is a header with something behind it
 	MIN_OF_ITSELF = 4, // stale pointers may lead to some
 };
-
-static size_t slot_of(const struct pools *pools, const uint32_t *slots, size_t size,
-		      heap_object_id object, uint64_t offset)
-{
-	uint64_t hash = heap_hash_scatter(heap_hash_scatter(object) ^ offset);
-	size_t at = (hash >> 20) & (size - 1);
-
-	while (slots[at] && (pools->parts[slots[at] - 1].object != object ||
-			     pools->parts[slots[at] - 1].offset != offset))
-		at = (at + 1) & (size - 1);
-	return at;
-}
-
-// The list has room for half as many parts as the table has slots, so one check serves for both.
-HEAP_MUST_CHECK
-static struct heap_error *grow(struct pools *pools)
-{
-	size_t size = pools->size ? pools->size * 2 : 1024;
-	struct heap_part *parts = realloc(pools->parts, size / 2 * sizeof(*parts));
-	uint32_t *slots;
-
-	if (!parts)
-		return heap_error_out_of_memory();
-	pools->parts = parts;
-	slots = calloc(size, sizeof(*slots));
-	if (!slots)
-		return heap_error_out_of_memory();
-	for (uint32_t i = 0; i < pools->count; i++)
-		slots[slot_of(pools, slots, size, parts[i].object, parts[i].offset)] = i + 1;
-	free(pools->slots);
-	pools->slots = slots;
-	pools->size = size;
-	return NULL;
-}
 
 HEAP_MUST_CHECK
 static struct heap_error *note_changed(struct pools *pools, uint32_t part)
@@ -100,22 +65,20 @@ static struct heap_error *add_part(struct inference *inference, const struct hin
 
 	if (size > objects_size(&inference->capture->objects, hint->object) - offset)
 		return NULL;
-	if ((size_t)pools->count * 2 >= pools->size) {
-		struct heap_error *error = grow(pools);
 
-		if (error)
-			return error;
-	}
+	uint64_t hash = heap_hash_pair(hint->object, offset);
+	uint32_t found = heap_hash_find(&pools->by_place, hash, i,
+					pools->parts[i].object == hint->object &&
+						pools->parts[i].offset == offset);
 
-	size_t at = slot_of(pools, pools->slots, pools->size, hint->object, offset);
-
-	if (!pools->slots[at]) {
-		pools->parts[pools->count] = part;
-		pools->slots[at] = ++pools->count;
+	if (found == HEAP_HASH_NONE) {
+		HEAP_TRY(heap_reserve(pools->parts, pools->capacity, (size_t)pools->count + 1));
+		HEAP_TRY(heap_hash_add(&pools->by_place, hash, pools->count));
+		pools->parts[pools->count++] = part;
 		return note_changed(pools, pools->count - 1);
 	}
 
-	struct heap_part *known = &pools->parts[pools->slots[at] - 1];
+	struct heap_part *known = &pools->parts[found];
 	bool is_changed = known->evidence == HEAP_EVIDENCE_NONE; // in this level, already
 
 	if (part.type == known->type || !claims_prefer(&inference->layouts, part.type, known->type))
@@ -124,7 +87,7 @@ static struct heap_error *add_part(struct inference *inference, const struct hin
 	if (!is_changed && !layouts_says_more(&inference->layouts, part.type, known->type))
 		return NULL;
 	*known = part;
-	return is_changed ? NULL : note_changed(pools, pools->slots[at] - 1);
+	return is_changed ? NULL : note_changed(pools, found);
 }
 
 // Follows the parts that are new or have a new type.
@@ -438,5 +401,5 @@ void pools_deinit(struct pools *pools)
 	free(pools->changed);
 	free(pools->is_pool_kind);
 	free(pools->parts);
-	free(pools->slots);
+	heap_hash_table_deinit(&pools->by_place);
 }

@@ -8,6 +8,7 @@
  */
 
 #include "dumper/writer/infer/layout.h"
+#include "lib/base/hash_table.h"
 
 struct inference;
 
@@ -17,8 +18,7 @@ struct pools {
 	uint32_t count, capacity;
 	uint32_t *changed; /**< [changed_count] parts that have not been followed yet */
 	uint32_t changed_count, changed_capacity;
-	uint32_t *slots; /**< [size] hash table by object and offset: part + 1 */
-	size_t size;
+	struct heap_hash_table by_place; /**< the parts by object and offset */
 	uint32_t hints_seen;
 	bool *is_pool;      /**< [objects] */
 	bool *is_pool_kind; /**< [kinds of objects] whether blocks without a name are */

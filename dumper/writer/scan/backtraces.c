@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/scan/backtraces.h"
 
-#include "lib/base/hash.h"
 #include "dumper/writer/scan/samples.h"
-
 #include "lib/base/cleanup.h"
 #include "lib/base/search.h"
 
@@ -50,18 +48,16 @@ static bool is_sound(const struct backtraces *backtraces, uint32_t step)
 	       backtraces->taken[step].caller < step;
 }
 
-static uint32_t kind_slot(const struct backtraces *backtraces, uint64_t site, uint64_t size)
+static uint32_t find_index(const struct backtraces *backtraces, uint64_t site, uint64_t size)
 {
-	uint64_t hash = heap_hash_scatter(site + size * UINT64_C(0x100000001b3));
-	uint32_t at = (uint32_t)(hash >> 32) & (backtraces->kind_slots - 1);
+	const struct heapsnap_kind *kinds = backtraces->kinds;
 
-	while (backtraces->kinds[at].site != 0 &&
-	       (backtraces->kinds[at].site != site || backtraces->kinds[at].size != size))
-		at = (at + 1) & (backtraces->kind_slots - 1);
-	return at;
+	return heap_hash_find(&backtraces->by_site, heap_hash_pair(site, size), i,
+			      kinds[i].site == site && kinds[i].size == size);
 }
 
-// The library's hash table may be full, or damaged: so its rows go into one of our own.
+// The library's hash table may be full, or damaged: so its rows go into one of our own. The last row
+// of a kind counts.
 HEAP_MUST_CHECK
 static struct heap_error *index_kinds(struct backtraces *backtraces,
 				      const struct heapsnap_kind *kinds, uint32_t count)
@@ -70,20 +66,26 @@ static struct heap_error *index_kinds(struct backtraces *backtraces,
 
 	for (uint32_t i = 0; i < count; i++)
 		sound += kinds[i].site != 0 && is_sound(backtraces, kinds[i].backtrace);
-	backtraces->kind_slots = 16;
-	while (backtraces->kind_slots < 2 * sound)
-		backtraces->kind_slots *= 2;
-	backtraces->kinds = calloc(backtraces->kind_slots, sizeof(*backtraces->kinds));
+	backtraces->kinds = calloc((size_t)sound + 1, sizeof(*backtraces->kinds));
 	if (!backtraces->kinds)
 		return heap_error_out_of_memory();
 	for (uint32_t i = 0; i < count; i++) {
-		struct heapsnap_kind *slot =
-			&backtraces->kinds[kind_slot(backtraces, kinds[i].site, kinds[i].size)];
+		if (kinds[i].site == 0 || !is_sound(backtraces, kinds[i].backtrace))
+			continue;
 
-		if (kinds[i].site != 0 && is_sound(backtraces, kinds[i].backtrace))
-			*slot = (struct heapsnap_kind){ .site = kinds[i].site,
-							.size = kinds[i].size,
-							.backtrace = kinds[i].backtrace };
+		uint32_t found = find_index(backtraces, kinds[i].site, kinds[i].size);
+
+		if (found == HEAP_HASH_NONE) {
+			found = backtraces->kind_count;
+			HEAP_TRY(heap_hash_add(&backtraces->by_site,
+					       heap_hash_pair(kinds[i].site, kinds[i].size),
+					       found));
+			backtraces->kind_count++;
+		}
+		backtraces->kinds[found] =
+			(struct heapsnap_kind){ .site = kinds[i].site,
+						.size = kinds[i].size,
+						.backtrace = kinds[i].backtrace };
 	}
 	return NULL;
 }
@@ -124,6 +126,7 @@ void backtraces_deinit(struct backtraces *backtraces)
 {
 	free(backtraces->taken);
 	free(backtraces->kinds);
+	heap_hash_table_deinit(&backtraces->by_site);
 	free(backtraces->unmapped);
 	free(backtraces->wrappers);
 	free(backtraces->passed);
@@ -145,7 +148,9 @@ bool backtraces_is_wrapper(const struct backtraces *backtraces, uint64_t site)
 // The backtrace of the first block of a site and size, or 0.
 static uint32_t find_kind(const struct backtraces *backtraces, uint64_t site, uint64_t size)
 {
-	return backtraces->kinds[kind_slot(backtraces, site, size)].backtrace;
+	uint32_t found = find_index(backtraces, site, size);
+
+	return found == HEAP_HASH_NONE ? 0 : backtraces->kinds[found].backtrace;
 }
 
 // The innermost call of a backtrace that is in no wrapper; 0 if there is none.
@@ -174,7 +179,7 @@ static int compare_passed(const void *left, const void *right)
 static uint32_t count_wrappers(const struct backtraces *backtraces,
 			       const struct heapsnap_kind *kind)
 {
-	uint32_t step = kind->site ? kind->backtrace : 0, count = 0;
+	uint32_t step = kind->backtrace, count = 0;
 
 	while (count < MAX_CHAIN && is_sound(backtraces, step) &&
 	       backtraces_is_wrapper(backtraces, backtraces->taken[step].address)) {
@@ -190,12 +195,12 @@ static struct heap_error *note_passed(struct backtraces *backtraces)
 {
 	size_t count = 0;
 
-	for (uint32_t i = 0; i < backtraces->kind_slots; i++)
+	for (uint32_t i = 0; i < backtraces->kind_count; i++)
 		count += count_wrappers(backtraces, &backtraces->kinds[i]);
 	backtraces->passed = malloc((count + 1) * sizeof(*backtraces->passed));
 	if (!backtraces->passed)
 		return heap_error_out_of_memory();
-	for (uint32_t i = 0; i < backtraces->kind_slots; i++) {
+	for (uint32_t i = 0; i < backtraces->kind_count; i++) {
 		const struct heapsnap_kind *kind = &backtraces->kinds[i];
 		uint32_t step = kind->backtrace, wrappers = count_wrappers(backtraces, kind);
 		uint64_t site = find_asker(backtraces, step);
@@ -231,16 +236,15 @@ static int compare_path_sites(const void *left, const void *right)
 HEAP_MUST_CHECK
 static struct heap_error *note_paths(struct backtraces *backtraces)
 {
-	struct path *paths = malloc(((size_t)backtraces->kind_slots + 1) * sizeof(*paths));
+	struct path *paths = malloc(((size_t)backtraces->kind_count + 1) * sizeof(*paths));
 	uint32_t count = 0, kept = 0;
 
 	if (!paths)
 		return heap_error_out_of_memory();
-	for (uint32_t i = 0; i < backtraces->kind_slots; i++) {
+	for (uint32_t i = 0; i < backtraces->kind_count; i++) {
 		const struct heapsnap_kind *kind = &backtraces->kinds[i];
 
-		if (kind->site != 0)
-			paths[count++] = (struct path){ kind->site, kind->size, kind->backtrace };
+		paths[count++] = (struct path){ kind->site, kind->size, kind->backtrace };
 	}
 	if (count > 0)
 		qsort(paths, count, sizeof(*paths), compare_paths);
@@ -410,9 +414,13 @@ struct naming {
 	uint32_t *named; // [taken_count] the snapshot's step of each of the library's; 0: not yet
 	uint32_t *first; // [taken_count] the first call of its address
 	uint8_t *places; // [taken_count] and how many there are; 0: not yet
-	uint32_t *slots; // [slot_count] hash table by address: step of the library's
-	uint32_t slot_count;
+	struct heap_hash_table by_address; // the library's steps that have calls
 };
+
+static void naming_deinit(struct naming *naming)
+{
+	heap_hash_table_deinit(&naming->by_address);
+}
 
 HEAP_MUST_CHECK
 static struct heap_error *add_call(struct naming *naming, const struct heap_call *call)
@@ -487,7 +495,8 @@ static struct heap_error *name_step(struct naming *naming, uint32_t step)
 {
 	const struct heapsnap_step *taken = naming->backtraces->taken;
 	uint64_t address = taken[step].address;
-	uint32_t at = (uint32_t)(heap_hash_scatter(address) >> 32) & (naming->slot_count - 1);
+	uint64_t hash = heap_hash_u64(address);
+	uint32_t known;
 
 	if (is_of_unmapped(naming->backtraces, step)) {
 		naming->first[step] = naming->snapshot->call_count;
@@ -495,14 +504,13 @@ static struct heap_error *name_step(struct naming *naming, uint32_t step)
 		return add_call(naming,
 				&(struct heap_call){ .address = address, .module = HEAP_NO_INDEX });
 	}
-	while (naming->slots[at] && taken[naming->slots[at]].address != address)
-		at = (at + 1) & (naming->slot_count - 1);
-	if (naming->slots[at]) {
-		naming->first[step] = naming->first[naming->slots[at]];
-		naming->places[step] = naming->places[naming->slots[at]];
+	known = heap_hash_find(&naming->by_address, hash, i, taken[i].address == address);
+	if (known != HEAP_HASH_NONE) {
+		naming->first[step] = naming->first[known];
+		naming->places[step] = naming->places[known];
 		return NULL;
 	}
-	naming->slots[at] = step;
+	HEAP_TRY(heap_hash_add(&naming->by_address, hash, step));
 	return name_address(naming, address, &naming->first[step], &naming->places[step]);
 }
 
@@ -597,15 +605,10 @@ struct heap_error *backtraces_describe(struct backtraces *backtraces, const stru
 				       struct strings *strings, struct heap_snapshot *snapshot)
 {
 	size_t count = (size_t)backtraces->taken_count + 1;
-	uint32_t slot_count = 16;
-
-	while (slot_count < 2 * count)
-		slot_count *= 2;
-
 	CLEANUP_FREE uint32_t *named = calloc(count, sizeof(*named));
 	CLEANUP_FREE uint32_t *first = calloc(count, sizeof(*first));
 	CLEANUP_FREE uint8_t *places = calloc(count, sizeof(*places));
-	CLEANUP_FREE uint32_t *slots = calloc(slot_count, sizeof(*slots));
+	CLEANUP(naming_deinit)
 	struct naming naming = {
 		.snapshot = snapshot,
 		.backtraces = backtraces,
@@ -614,13 +617,11 @@ struct heap_error *backtraces_describe(struct backtraces *backtraces, const stru
 		.named = named,
 		.first = first,
 		.places = places,
-		.slots = slots,
-		.slot_count = slot_count,
 	};
 
 	backtraces->of_kind =
 		calloc((size_t)objects->kinds.count + 1, sizeof(*backtraces->of_kind));
-	if (!named || !first || !places || !slots || !backtraces->of_kind)
+	if (!named || !first || !places || !backtraces->of_kind)
 		return heap_error_out_of_memory();
 	return set_all(&naming, image, process, objects);
 }

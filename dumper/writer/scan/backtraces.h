@@ -30,6 +30,7 @@
 #include "dumper/writer/scan/modules.h"
 #include "dumper/writer/scan/objects.h"
 #include "lib/base/array.h"
+#include "lib/base/hash_table.h"
 #include "lib/snapshot/snapshot.h"
 
 /** The backtrace of an object that was sampled. */
@@ -61,8 +62,9 @@ struct passed {
 struct backtraces {
 	struct heapsnap_step *taken; /**< [taken_count] as the library has them; [0] is none */
 	uint32_t taken_count;
-	struct heapsnap_kind *kinds; /**< [kind_slots] hash table by site and size; site 0: free */
-	uint32_t kind_slots;
+	struct heapsnap_kind *kinds; /**< [kind_count] */
+	uint32_t kind_count;
+	struct heap_hash_table by_site;     /**< the kinds by site and size */
 	struct heapsnap_unmapped *unmapped; /**< [unmapped_count] */
 	uint32_t unmapped_count;
 	uint64_t *wrappers; /**< [wrapper_count] ascending */

@@ -3,12 +3,13 @@
 #define OBJECT_KINDS_H
 
 /**
- * Blocks of one site and size: there are many of most, and what they share is kept once.
+ * Kinds of blocks: those of one site and size. Most kinds have many blocks, and keep once what
+ * these share.
  */
 
 #include "lib/base/error.h"
+#include "lib/base/hash_table.h"
 
-#include <stddef.h>
 #include <stdint.h>
 
 struct object_kind {
@@ -18,9 +19,8 @@ struct object_kind {
 
 struct object_kinds {
 	struct object_kind *list; /**< [count] */
-	uint32_t count;
-	uint32_t *slots; /**< [slot_count] hash table: kind + 1 */
-	size_t slot_count;
+	uint32_t count, capacity;
+	struct heap_hash_table by_site; /**< and size */
 };
 
 /** The number of a kind, which is a new one if it has none. @param kinds  zeros at first */
