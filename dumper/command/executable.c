@@ -408,8 +408,14 @@ static const char *remark_on(const struct image *image)
 	return NULL;
 }
 
-// True if the file ends before its program headers, or before the name of its dynamic linker,
-// without which it would be taken for statically linked.
+// Segments without which the kernel starts no program, or one that ends with SIGBUS.
+static bool is_needed(const GElf_Phdr *segment)
+{
+	return segment->p_type == PT_INTERP || segment->p_type == PT_LOAD;
+}
+
+// True if the file ends before its program headers, or before a segment that it needs. Without the
+// name of its dynamic linker it would be taken for statically linked.
 static bool is_cut_short(const struct image *image, int file)
 {
 	const GElf_Ehdr *header = &image->header;
@@ -425,7 +431,7 @@ static bool is_cut_short(const struct image *image, int file)
 	if (headers > size || header->e_phoff > size - headers)
 		return true;
 	for (int i = 0; i < header->e_phnum && gelf_getphdr(image->elf, i, &segment); i++) {
-		if (segment.p_type == PT_INTERP &&
+		if (is_needed(&segment) &&
 		    (segment.p_filesz > size || segment.p_offset > size - segment.p_filesz))
 			return true;
 	}
