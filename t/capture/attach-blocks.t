@@ -35,7 +35,6 @@ blocks_are_exact('mapped early', 64, args => ['live', 2, 3000], env => { GLIBC_T
 SKIP: {
     my ($library) = glob '/usr/lib/*/libjemalloc.so.2 /usr/lib64/libjemalloc.so.2';
     skip 'no jemalloc', 1 unless $library;
-    skip 'its blocks are not known on this machine: heapsh-limits(7)', 1 if `uname -m` ne "x86_64\n";
     blocks_are_exact("jemalloc, $_ threads", 5000, program => 'live-blocks-explicit', args => [ 'live', split ' ' ],
         env => { LD_PRELOAD => $library }, own => 8)
         for '1 4000', '5 4000', '4 4000 crossed';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * jemalloc 5.3: include/jemalloc/internal/{rtree,edata,bitmap,cache_bin,sc}.h.
+ * jemalloc 5.3: include/jemalloc/internal/{rtree,edata,slab_data,bitmap,cache_bin,sc}.h.
  *
  *	root of a radix tree, zeros behind the data of a module
  *	  └▶ leaf; an entry per page: edata │ size class
@@ -18,15 +18,12 @@
 #include <string.h>
 
 enum {
-	PAGE_BITS = 12,
-	PAGE = 1 << PAGE_BITS,
-	NODE_BITS = 15,
-	NODE_BYTES = 8 << NODE_BITS,
 	TABLE = 2 << 20, // bytes of the largest root, and of the largest leaf
 	EDATA = 128,     // its alignment
-	BITMAP_WORDS = 8,
+	TINY_BITS = 3,   // of the size of the smallest region
+	MAX_PAGE_BITS = 16,
+	MAX_BITMAP_WORDS = 1 << (MAX_PAGE_BITS - TINY_BITS - 6),
 	CLASSES = 232,
-	SMALL_CLASSES = 36,
 	MAX_ROOTS = 256,  // candidates that are read, of one module
 	FEW_ENTRIES = 64, // of a leaf, after which it is clear that it is none
 	THREAD_AREA = 0x4000,
@@ -35,17 +32,21 @@ enum {
 
 #define EDATA_MASK UINT64_C(0x0000ffffffffff80)
 
-// The radix tree depends on how many bits of an address the processor that it was built on uses.
+// The radix tree depends on the page size that jemalloc was built for, which may be larger than the
+// kernel's, and on how many bits of an address the processor that it was built on uses.
 struct tree {
-	unsigned leaf_bits; // of an address, below a leaf
-	unsigned node_bits; // above them, of nodes between root and leaves; 0: there are none
-	uint64_t root_bytes;
+	unsigned page_bits;
+	unsigned leaf_bits;   // of an address, below a leaf
+	unsigned node_bits;   // above them, of nodes between root and leaves; 0: there are none
+	unsigned root_bits;   // above these
 	uint64_t entry_bytes; // of a leaf
 };
 
 static const struct tree trees[] = {
-	{ 30, 0, TABLE, 8 },               // 48 bits
-	{ 27, NODE_BITS, NODE_BYTES, 16 }, // 57 bits
+	{ 12, 30, 0, 18, 8 },   // addresses of 48 bits
+	{ 12, 27, 15, 15, 16 }, // 57 bits
+	{ 16, 32, 0, 16, 8 },   // Debian's for arm64
+	{ 14, 31, 0, 17, 8 },
 };
 
 struct walker {
@@ -67,6 +68,39 @@ struct walker {
 static uint64_t peek(struct walker *walker, uint64_t address)
 {
 	return window_peek(&walker->windows.near, address);
+}
+
+static uint64_t root_bytes(const struct tree *tree)
+{
+	return UINT64_C(8) << tree->root_bits;
+}
+
+static uint64_t node_bytes(const struct tree *tree)
+{
+	return UINT64_C(8) << tree->node_bits;
+}
+
+static uint64_t leaf_bytes(const struct tree *tree)
+{
+	return tree->entry_bytes << (tree->leaf_bits - tree->page_bits);
+}
+
+// Clears the bits of an address or a size that lie below a page.
+static uint64_t whole_pages(const struct tree *tree, uint64_t value)
+{
+	return value >> tree->page_bits << tree->page_bits;
+}
+
+// SC_NBINS: classes below four pages lie in slabs.
+static uint64_t small_classes(const struct tree *tree)
+{
+	return 36 + 4 * (tree->page_bits - 12);
+}
+
+// SC_SLAB_MAXREGS: a slab has at most the regions of one page of the smallest.
+static uint64_t max_regions(const struct tree *tree)
+{
+	return UINT64_C(1) << (tree->page_bits - TINY_BITS);
 }
 
 static void fill_sizes(uint64_t sizes[CLASSES])
@@ -122,8 +156,8 @@ static uint64_t count_bytes(const struct image *image)
 
 static bool is_extent_of(struct walker *walker, uint64_t edata, uint64_t page)
 {
-	uint64_t start = peek(walker, edata + 8) & ~(uint64_t)(PAGE - 1);
-	uint64_t size = peek(walker, edata + 16) & ~(uint64_t)(PAGE - 1);
+	uint64_t start = whole_pages(walker->tree, peek(walker, edata + 8));
+	uint64_t size = whole_pages(walker->tree, peek(walker, edata + 16));
 
 	return page >= start && page - start < size;
 }
@@ -136,7 +170,7 @@ static struct heap_error *read_leaf(struct walker *walker, uint64_t region, uint
 	const struct tree *tree = walker->tree;
 	uint64_t last = 0;
 
-	for (uint64_t i = 0; i < (UINT64_C(1) << tree->leaf_bits) / PAGE; i++) {
+	for (uint64_t i = 0; i < UINT64_C(1) << (tree->leaf_bits - tree->page_bits); i++) {
 		uint64_t word = window_peek(&walker->windows.far, leaf + i * tree->entry_bytes),
 			 edata = word & EDATA_MASK;
 
@@ -147,7 +181,8 @@ static struct heap_error *read_leaf(struct walker *walker, uint64_t region, uint
 		++*all;
 		if (*all > FEW_ENTRIES && *good * 2 < *all)
 			return NULL;
-		if (!is_extent_of(walker, edata, (region << tree->leaf_bits) + i * PAGE))
+		if (!is_extent_of(walker, edata,
+				  (region << tree->leaf_bits) + (i << tree->page_bits)))
 			continue;
 		// No two extents share their description.
 		if (walker->extents.count > walker->bytes / EDATA)
@@ -171,9 +206,7 @@ static bool may_be_child(const struct walker *walker, uint64_t address)
 {
 	const struct tree *tree = walker->tree;
 
-	return has_room(walker, address,
-			tree->node_bits ? NODE_BYTES
-					: tree->entry_bytes << tree->leaf_bits >> PAGE_BITS);
+	return has_room(walker, address, tree->node_bits ? node_bytes(tree) : leaf_bytes(tree));
 }
 
 // Finds the leaf of a region. @param child  what the root has for it; not 0
@@ -190,7 +223,6 @@ HEAP_MUST_CHECK
 static struct heap_error *try_root(struct walker *walker, uint64_t root, bool *found)
 {
 	const struct tree *tree = walker->tree;
-	uint64_t bytes = tree->entry_bytes << tree->leaf_bits >> PAGE_BITS;
 	uint64_t child = 0, last = UINT64_MAX;
 	size_t all = 0, good = 0;
 
@@ -211,7 +243,7 @@ static struct heap_error *try_root(struct walker *walker, uint64_t root, bool *f
 
 		if (leaf == 0)
 			continue;
-		if (!has_room(walker, leaf, bytes))
+		if (!has_room(walker, leaf, leaf_bytes(tree)))
 			return NULL;
 		HEAP_TRY(read_leaf(walker, region, leaf, &all, &good));
 	}
@@ -231,7 +263,7 @@ static struct heap_error *try_entry(struct walker *walker, uint64_t address, uin
 		uint64_t before = (walker->regions.items[i] >> tree->node_bits) * 8;
 		bool found = false;
 
-		if (before == last || end - address + before < tree->root_bytes)
+		if (before == last || end - address + before < root_bytes(tree))
 			continue;
 		last = before;
 		if (walker->root || address - start < before)
@@ -277,7 +309,7 @@ static struct heap_error *find_root(struct walker *walker, bool by_name)
 		if (end == 0 || (strstr(mapping->name, "/libjemalloc") != NULL) != by_name)
 			continue;
 		walker->tried = 0;
-		if (end >= mapping->start + walker->tree->root_bytes)
+		if (end >= mapping->start + root_bytes(walker->tree))
 			HEAP_TRY(search_zeros(walker, mapping->start, end));
 	}
 	return NULL;
@@ -307,12 +339,12 @@ HEAP_MUST_CHECK
 static struct heap_error *add_slab(struct walker *walker, uint64_t edata, uint64_t start,
 				   uint64_t size, uint64_t region, uint64_t free_count)
 {
-	uint64_t bitmap[BITMAP_WORDS], count = size / region, seen = 0;
+	uint64_t bitmap[MAX_BITMAP_WORDS], count = size / region, seen = 0;
 
-	for (int i = 0; i < BITMAP_WORDS; i++)
-		bitmap[i] = peek(walker, edata + 64 + (uint64_t)i * 8);
-	if (count > BITMAP_WORDS * 64)
+	if (count > max_regions(walker->tree))
 		return NULL;
+	for (uint64_t i = 0; i * 64 < count; i++)
+		bitmap[i] = peek(walker, edata + 64 + i * 8);
 	for (uint64_t i = 0; i < count; i++)
 		seen += bitmap[i / 64] >> i % 64 & 1;
 	walker->slabs.count++;
@@ -327,17 +359,19 @@ static struct heap_error *add_slab(struct walker *walker, uint64_t edata, uint64
 HEAP_MUST_CHECK
 static struct heap_error *add_extent(struct walker *walker, uint64_t edata)
 {
+	const struct tree *tree = walker->tree;
 	uint64_t bits = peek(walker, edata);
 	uint64_t address = peek(walker, edata + 8);
-	uint64_t size = peek(walker, edata + 16) & ~(uint64_t)(PAGE - 1);
+	uint64_t size = whole_pages(tree, peek(walker, edata + 16));
 	uint64_t is_slab = bits >> 12 & 1, state = bits >> 17 & 7, class = bits >> 20 & 255;
 
 	if (state != 0 || class >= CLASSES || !image_find(walker->image, address))
 		return NULL;
 	if (is_slab)
-		return class < SMALL_CLASSES
-			       ? add_slab(walker, edata, address & ~(uint64_t)(PAGE - 1), size,
-					  walker->sizes[class], bits >> 28 & 1023)
+		return class < small_classes(tree)
+			       ? add_slab(walker, edata, whole_pages(tree, address), size,
+					  walker->sizes[class],
+					  bits >> 28 & (2 * max_regions(tree) - 1))
 			       : NULL;
 	HEAP_TRY(blocks_add(walker->blocks, address, walker->sizes[class]));
 	return blocks_end_run(walker->blocks);
