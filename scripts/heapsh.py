@@ -5,11 +5,11 @@
     (gdb) heapsh find --limit 3 type session
     (gdb) heapsh identify $rdi
     (gdb) heapsh show list->first
-    (gdb) print *$h1
+    (gdb) print *$heap1
 
 A snapshot is taken at the first command, by way of a core file, so that no code of the program runs;
 it serves until the program goes on. Words that are expressions of gdb become addresses. Each object
-of an answer is $h1, $h2... in gdb, a pointer of its type if gdb knows that.
+of an answer is $heap1, $heap2... in gdb, a pointer of its type if gdb knows that.
 """
 
 import atexit
@@ -162,7 +162,7 @@ def find_type(name):
 
 
 def note_objects(text):
-    """Makes $h1, $h2... of the objects in an answer. Returns lines that say so."""
+    """Makes $heap1, $heap2... of the objects in an answer. Returns lines that say so."""
     lines, seen = [], set()
     for name, address in OBJECT.findall(re.sub(r"\x1b\[[\d;]*m", "", text)):
         if address in seen or len(seen) >= 20:
@@ -170,8 +170,9 @@ def note_objects(text):
         seen.add(address)
         kind = find_type(name) or gdb.lookup_type("char")
         value = gdb.Value(int(address, 16)).cast(kind.pointer())
-        gdb.set_convenience_variable("h%d" % len(seen), value)
-        lines.append("$h%d = (%s *) %s" % (len(seen), kind, address))
+        # Not $h1: that is a register of aarch64, as most short names are somewhere.
+        gdb.set_convenience_variable("heap%d" % len(seen), value)
+        lines.append("$heap%d = (%s *) %s" % (len(seen), kind, address))
     return lines
 
 
@@ -184,7 +185,7 @@ heapsh snapshot FILE   take a snapshot that stays
 heapsh open FILE       ask about that snapshot, until the program goes on
 
 Words that are expressions of gdb become addresses: heapsh identify $rdi. Each object of an answer
-is $h1, $h2... in gdb: print *$h1."""
+is $heap1, $heap2... in gdb: print *$heap1."""
 
     def __init__(self):
         super().__init__("heapsh", gdb.COMMAND_DATA)

@@ -31,12 +31,12 @@ sub gdb {
 my @start = ('break _exit', 'run 3 leak >/dev/null');
 my $core = "$directory/core";
 my $snapshot = "$directory/kept.snap";
-my $text = gdb(['--args', $program], @start, 'heapsh find --count type session', 'heapsh identify sessions', 'print $h1->number',
-    'heapsh show sessions->next', 'print $h1 == sessions->next', 'print *$h2', 'heapsh path $h2', 'print $pc', 'heapsh sql "select count(*) as many from objects"',
+my $text = gdb(['--args', $program], @start, 'heapsh find --count type session', 'heapsh identify sessions', 'print $heap1->number',
+    'heapsh show sessions->next', 'print $heap1 == sessions->next', 'print *$heap2', 'heapsh path $heap2', 'print $pc', 'heapsh sql "select count(*) as many from objects"',
     "heapsh snapshot $snapshot", "generate-core-file $core");
 like $text, qr/^Total: 3 objects, 72 B$/m, 'a command of heapsh';
 like $text, qr/^struct session at 0x\w+ is:\n└─the global variable sessions \(loops\.c:\d+, loops\)$/m, 'an expression is an address';
-like $text, qr/^\$h1 = \(struct session \*\) 0x\w+\n\$1 = 2$/m, 'an object of the answer is a value of gdb';
+like $text, qr/^\$heap1 = \(struct session \*\) 0x\w+\n\$1 = 2$/m, 'an object of the answer is a value of gdb';
 like $text, qr/^struct session at 0x\w+, \d+ B$/m, 'show, of an expression';
 like $text, qr/^\$2 = 1$/m, 'which is the same in gdb';
 like $text, qr/^\$3 = \{next = 0x0, number = 0\}$/m, 'an object that it points to';
@@ -56,7 +56,7 @@ is scalar @root, 2, 'a variable';
 ok $root[0] =~ /points to/ && $root[1] !~ /points to/, 'when its memory has been changed, the heap is another' or diag $text;
 
 # A core file, in a process of its own.
-$text = gdb([$program, $core], 'heapsh find --count type session', 'heapsh identify sessions->next->next', 'print $h1->number');
+$text = gdb([$program, $core], 'heapsh find --count type session', 'heapsh identify sessions->next->next', 'print $heap1->number');
 like $text, qr/^Total: 3 objects, 72 B$/m, 'a core file';
 like $text, qr/^\$1 = 0$/m, 'values of a core file';
 $text = gdb([$program], "heapsh open $snapshot", 'heapsh find --count type session');
