@@ -3,8 +3,8 @@
 #define HEAPSNAP_EPOCHS_H
 
 /**
- * When blocks were allocated: a header has the number of an epoch, and a table that the writer
- * reads has the time at which each epoch began.
+ * Birth epochs: a header has the number of the epoch in which its block was allocated, and a table
+ * that the writer reads has the time at which each epoch began.
  */
 
 #include <stdbool.h>

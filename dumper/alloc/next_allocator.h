@@ -6,8 +6,8 @@
  * The next allocator in the search order of symbols: libc's, or a jemalloc or tcmalloc that is
  * preloaded after this library.
  *
- * While it is being found, and the dynamic linker itself asks for memory, answers come from a
- * small static arena.
+ * While it is being looked up, the dynamic linker itself allocates memory, which comes from a small
+ * static arena.
  */
 
 #include <stdbool.h>

@@ -5,10 +5,10 @@
 /**
  * C++'s operator new and delete.
  *
- * A program may replace some of them, and the C++ runtime then builds the others on those:
- * delete with a size on delete without, new[] on new. So where one is replaced, all of ours
- * step back, and hand the call to the runtime's, which gets its memory from malloc, and so
- * from us again.
+ * A program may replace some of them, and the C++ runtime then builds the others on those: delete
+ * with a size on delete without, new[] on new. So where one is replaced, all of ours step aside and
+ * pass the call on to the runtime's operator, which gets its memory from malloc, and so from this
+ * library.
  */
 
 /** Looks whether the program replaces one of them, or malloc itself. */

@@ -5,9 +5,9 @@
 /**
  * heapsnap_track(): pieces of memory that the program hands out itself, from pools and arenas.
  *
- * They have no header. What would stand there is in a list, which is found by address, without
- * locks. Entries are never removed: a pool hands out the same places again and again. One whose
- * extent is 0 stands for nothing. The writer reads the list (protocol.h).
+ * They have no header. The contents of one are in a list instead, which is searched by address,
+ * without locks. Entries are never removed, as a pool hands out the same places again and again. An
+ * entry whose extent is 0 is unused. The writer reads the list (protocol.h).
  */
 
 #include <stdbool.h>

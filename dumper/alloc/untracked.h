@@ -6,19 +6,19 @@
  * Trace-only mode (libheapsnap-trace.so): blocks are those of the next allocator and carry no
  * header. Part of blocks.h, whose functions are in untracked.c instead of blocks.c.
  *
- *	malloc   counts the bytes; where a point of sampling.h falls, the block is a sample
- *	free     looks by its address whether the block may be one
+ *	malloc   counts the bytes; a block that a point of sampling.h falls into is a sample
+ *	free     tells by the address if the block may be a sample
  *
  *	              address / 16, lower 16 bits
- *	block ────▶ ┌─┬─┬─┬─┬─┬─┬─┬─ ─ ─┐ 0: it is none
- *	            │0│0│0│1│0│0│2│0    │ else the table of samples knows (backtraces.h)
+ *	block ────▶ ┌─┬─┬─┬─┬─┬─┬─┬─ ─ ─┐ 0: the block is no sample
+ *	            │0│0│0│1│0│0│2│0    │ else it is looked up in the table of samples (backtraces.h)
  *	            └─┴─┴─┴─┴─┴─┴─┴─ ─ ─┘
  *
- * There is one sample in 512 KiB of live memory: in a heap of 1 GiB, 3 blocks in 100 are looked
- * up in vain. Neighbours in memory have their counts beside each other.
+ * There is one sample in 512 KiB of live memory: in a heap of 1 GiB, 3 blocks in 100 are looked up
+ * in vain. Neighbours in memory have their counts beside each other.
  *
- * A count is raised before malloc returns the address by which it is found; so whoever frees the
- * block sees that, in any thread.
+ * A count is raised before malloc returns the address that selects it; so any thread that frees the
+ * block sees the new count.
  */
 
 enum {

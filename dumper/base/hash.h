@@ -2,7 +2,7 @@
 #ifndef HEAPSNAP_HASH_H
 #define HEAPSNAP_HASH_H
 
-/** The hash of the library's tables. lib/base/hash.h is not for code inside malloc. */
+/** The hash function of the library's tables. lib/base/hash.h is not for code inside malloc. */
 
 #include <stdint.h>
 

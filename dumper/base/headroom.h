@@ -5,12 +5,12 @@
 /**
  * The memory that is left to a process before the kernel has to kill one.
  *
- * Three things can end it: the limit of its control group or of one above it (cgroups(7),
- * version 1 or 2), the memory of the machine, and pressure, when everything waits for pages
- * (PSI: Documentation/accounting/psi.rst of Linux). Pages of files count as free, and so does
+ * Three things can exhaust it: the limit of the process's control group or of an ancestor
+ * (cgroups(7), version 1 or 2), the memory of the machine, and pressure, when everything waits for
+ * pages (PSI: Documentation/accounting/psi.rst of Linux). Page cache counts as free, and so does
  * swap space that may be used.
  *
- * No libc function is called that needs thread-local storage or memory.
+ * Calls no libc function that needs thread-local storage or memory.
  */
 
 #include <stdbool.h>

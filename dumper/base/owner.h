@@ -3,10 +3,11 @@
 #define HEAPSNAP_OWNER_H
 
 /**
- * The process that the library's state is about.
+ * The process that the library's state belongs to.
  *
- * A child of fork() begins anew at its first call. A child of vfork() runs in its parent's
- * memory: it owns nothing, and must change nothing. async-signal-safe but for the set-up.
+ * A child of fork() starts afresh at its first call. A child of vfork() runs in its parent's
+ * memory: it owns nothing, and must change nothing. async-signal-safe, except for the
+ * initialization.
  */
 
 #include <stdbool.h>

@@ -12,9 +12,9 @@
  *	                      DESCRIPTOR: of a file that holds a struct heapsnap_foreign
  *	writer ──▶ stdout     one line, "wrote NUMBER PATH\n" or "failed MESSAGE\n"; exit status 0 or 1
  *
- * The writer reads the structure, like all else, from the frozen copy's memory. Both are
- * built together and installed together; the version says so when they were not.
- * All addresses are of the frozen process.
+ * The writer reads the structure from the frozen copy's memory, as it reads everything else.
+ * Library and writer are built and installed together; the version tells if they were not. All
+ * addresses are those of the frozen process.
  */
 
 #include <stdint.h>

@@ -2,9 +2,7 @@
 #ifndef HEAPSNAP_REPORT_H
 #define HEAPSNAP_REPORT_H
 
-/**
- * The library's messages on the program's standard error: one line at a time, and few.
- */
+/** The library's messages on the program's standard error: few, and one line each. */
 
 #include <stdbool.h>
 

@@ -5,7 +5,7 @@
 /**
  * The user's settings: the HEAPSNAP_… environment, read once when the library is loaded.
  *
- * A value that makes no sense costs one line on standard error, and the default is used.
+ * An invalid value causes one line on standard error, and the default is used.
  */
 
 #include <stdbool.h>

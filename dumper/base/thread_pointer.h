@@ -2,7 +2,10 @@
 #ifndef HEAPSNAP_THREAD_POINTER_H
 #define HEAPSNAP_THREAD_POINTER_H
 
-/** The register that libc finds the thread's control block by: fs on x86-64, tpidr_el0 on aarch64. */
+/**
+ * The register that holds libc's pointer to the thread's control block: fs on x86-64, tpidr_el0 on
+ * aarch64.
+ */
 
 #include <stdint.h>
 

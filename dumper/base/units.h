@@ -2,9 +2,7 @@
 #ifndef HEAPSNAP_AMOUNT_H
 #define HEAPSNAP_AMOUNT_H
 
-/**
- * Amounts as users write them: a whole number and a unit, "30s", "64M".
- */
+/** Numbers with units as users write them: "30s", "64M". */
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,8 +5,8 @@
 /**
  * The kernel's clock without a system call: a function in the vDSO, vdso(7).
  *
- * libc's clock_gettime() does not serve: other libraries interpose it, some of which (a sanitizer's
- * runtime, libfaketime) cannot be called from malloc.
+ * libc's clock_gettime() cannot be used: other libraries interpose it, and some of those (a
+ * sanitizer's runtime, libfaketime) must not be called from malloc.
  */
 
 #include <time.h>

@@ -3,13 +3,13 @@
 #define HEAPSNAP_WAITER_H
 
 /**
- * A thread that is not the program's: it takes a snapshot, and lives while that is written.
+ * A thread that is not the program's: it takes a snapshot, and lives until that is written.
  *
- * It blocks all signals, uses system calls alone, and shares memory with the program but
- * nothing else that the program could notice: it has a stack of its own (that of a signal
- * handler may be tiny) and its own descriptors (the program may have used all of its).
- * libc does not know of it. So it has something that stands for thread-local storage, and
- * no libc function that needs more may be called in it.
+ * It blocks all signals, uses only system calls, and shares memory with the program but nothing
+ * else that the program could notice. It has its own stack (that of a signal handler may be tiny)
+ * and its own descriptors (the program may have used up all of its own). libc does not know of the
+ * thread. So it has a substitute for thread-local storage, and must call no libc function that
+ * needs more.
  */
 
 #include <stdint.h>

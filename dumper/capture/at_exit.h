@@ -5,14 +5,14 @@
 /**
  * HEAPSNAP_AT_EXIT: a snapshot when the program ends.
  *
- *	exit(), from main() or any thread     behind the program's own atexit() and destructors
+ *	exit(), from main() or any thread     after the program's own atexit() and destructors
  *	the last thread's pthread_exit()      the same: libc calls exit()
- *	quick_exit()                          behind its at_quick_exit()
+ *	quick_exit()                          after its at_quick_exit()
  *	abort(), a fault, SIGTERM...          before the program dies of it as it would have
  *	_exit(), SIGKILL, exec                none
  *
- * The program ends when the snapshot has been written. Signals are caught only where the
- * program had none of its own when the setting was made, and its own later ones replace ours.
+ * The program ends when the snapshot has been written. Signals are caught only if the program had
+ * no handler of its own when the setting was made; a handler that it installs later replaces ours.
  */
 
 /** Once or more: begins to watch for what the setting says. */

@@ -3,18 +3,18 @@
 #define HEAPSNAP_AUTOMATIC_H
 
 /**
- * The settings of snapshots that are taken without a trigger of the user's.
+ * The settings of automatic snapshots.
  *
- *	HEAPSNAP_EVERY=30s        timer.h     at this interval
- *	HEAPSNAP_GROWTH=64M, 10%  growth.h    each time that live bytes have grown by this much
+ *	HEAPSNAP_EVERY=30s        timer.h       at this interval
+ *	HEAPSNAP_GROWTH=64M, 10%  growth.h      each time that live bytes have grown by this much
  *	HEAPSNAP_BEFORE_OOM=90%   before_oom.h  once, when this share of memory is used
- *	HEAPSNAP_AT_EXIT=1        at_exit.h   when the program ends; =signals, =all: also killed
- *	HEAPSNAP_AT_CHECKPOINT=10 configure.c at each of the first 10 calls of heapsnap_checkpoint()
- *	HEAPSNAP_MIN_INTERVAL=1s              timer and growth: the least time between snapshots
- *	HEAPSNAP_REPORT=1         at_exit.h   and a report of unfreed blocks
- *	HEAPSNAP_KEEP=10          retention.h the oldest files of this process are removed
+ *	HEAPSNAP_AT_EXIT=1        at_exit.h     when the program ends; =signals, =all: also if killed
+ *	HEAPSNAP_AT_CHECKPOINT=10 configure.c   at each of the first 10 calls of heapsnap_checkpoint()
+ *	HEAPSNAP_MIN_INTERVAL=1s                for timer and growth: the least time between snapshots
+ *	HEAPSNAP_REPORT=1         at_exit.h     and a report of unfreed blocks
+ *	HEAPSNAP_KEEP=10          retention.h   the oldest files of this process are removed
  *
- * configure.h reads them. The program may set the same by heapsnap_set().
+ * configure.h reads them. The program can change them by heapsnap_set().
  */
 
 #include <stdbool.h>

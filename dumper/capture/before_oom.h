@@ -3,15 +3,15 @@
 #define HEAPSNAP_BEFORE_OOM_H
 
 /**
- * One snapshot before the kernel kills the program because memory has ended: HEAPSNAP_BEFORE_OOM.
+ * HEAPSNAP_BEFORE_OOM: one snapshot before the kernel kills the program for lack of memory.
  *
- * The thread of timer.h looks at what is left (base/headroom.h). The snapshot itself must not
- * bring the end: the writer takes at most three quarters of what is left, and the program is held
- * until it is done, for each page that it wrote to would be copied. Of several processes in a
- * control group, one at a time takes its snapshot.
+ * The thread of timer.h checks how much is left (base/headroom.h). The snapshot itself must not use
+ * it up: the writer takes at most three quarters of it, and the program is stopped until the
+ * snapshot is written, since each page that it wrote to would be copied. If a control group has
+ * several processes, one at a time takes its snapshot.
  *
- * Threads that allocate faster than that thread gets a processor wait for its look: where many
- * compete for processors, memory could end before its turn.
+ * Where many threads compete for processors, memory could end before that thread gets its turn. So
+ * threads that allocate faster than it runs wait for its next check.
  */
 
 #include <stdbool.h>

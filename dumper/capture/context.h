@@ -3,7 +3,8 @@
 #define HEAPSNAP_CONTEXT_H
 
 /**
- * Where a thread is that asks for a snapshot itself: what a signal handler would have got.
+ * The context of a thread that requests a snapshot itself, as a signal handler would have received
+ * it.
  */
 
 #include <string.h>

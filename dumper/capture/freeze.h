@@ -7,18 +7,18 @@
  *
  *	the program's threads ─────┐ signal            ┌──────────────▶
  *	                           └─ registers ─ wait ┘
- *	the waiting thread  ── look ── ask all ── clone ── release all ──▶ waits for the writer
+ *	the waiting thread  ── look ── signal ── clone ── release all ──▶ waits for the writer
  *	                                           └────▶ the frozen copy: heapsnap_frozen()
  *
- * First it looks at all threads while they still run. One that runs is then stopped by a
- * signal (gate.h). One that sleeps in the kernel is left alone: the kernel tells where it
- * sleeps and, by its processor time, whether it has run since; then what was noted of it
- * does not hold, and is marked so. So a sleeping thread costs the stop two system calls of a
- * fraction of a microsecond each. The stop has a bound, HEAPSNAP_STOP; threads that have
- * not stopped by then run on, and the snapshot lacks their stacks.
+ * First it examines all threads while they still run. A running thread is then stopped by a signal
+ * (gate.h). A thread that sleeps in the kernel is left alone: the kernel tells where it sleeps. Its
+ * processor time tells if it has run since; if so, its registers are out of date, and marked so. A
+ * sleeping thread thus costs the stop two system calls of a fraction of a microsecond each. The
+ * stop has a limit, HEAPSNAP_STOP: threads that have not stopped by then run on, and the snapshot
+ * lacks their stacks.
  *
  * async-signal-safe, all of it. Runs in the waiting thread (waiter.h), which has a stack,
- * descriptors and a signal mask of its own; so nothing of the program's is used up.
+ * descriptors and a signal mask of its own, so none of the program's are used up.
  */
 
 #include <stdint.h>

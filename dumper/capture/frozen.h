@@ -3,12 +3,12 @@
 #define HEAPSNAP_FROZEN_H
 
 /**
- * The frozen copy: starts the writer, keeps still while that reads it, and ends.
+ * The frozen copy: starts the writer, keeps still while the writer reads it, and ends.
  *
- * It must not exec itself: its exit signal would become SIGCHLD, which the program would
- * see. Only system calls from here on; all signals are blocked. It leaves the program's
- * session, so that keys typed at the terminal do not end the writer, and offers itself to
- * the kernel when memory runs out, before the program.
+ * It must not exec itself: its exit signal would become SIGCHLD, which the program would see. From
+ * here on only system calls are made, and all signals are blocked. The copy leaves the program's
+ * session, so that keys typed at the terminal do not end the writer. When memory runs out, the
+ * kernel is to kill the copy before the program.
  */
 
 #include <stdint.h>

@@ -5,13 +5,13 @@
 /**
  * The gate at which threads wait while the process is cloned.
  *
- * A thread is asked by a real-time signal. Its handler notes the registers and waits until
- * the gate opens. With many threads on few processors the thread that asks would get its
- * turn too rarely: then each thread that has stopped asks two more before it waits, and
- * each that leaves wakes two more. So the time grows with the number of threads, not with
- * the turns that they all take. async-signal-safe.
+ * A thread is stopped by a real-time signal. Its handler records the registers and waits until the
+ * gate opens. With many threads on few processors the signalling thread would rarely be scheduled.
+ * So each thread that has stopped signals two more before it waits, and each that leaves wakes two
+ * more. The time then grows with the number of threads, not with the turns that they take.
+ * async-signal-safe.
  *
- * Threads are named by their place in heapsnap_process.threads.
+ * Threads are identified by their index in heapsnap_process.threads.
  */
 
 #include "dumper/base/protocol.h"

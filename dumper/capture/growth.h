@@ -3,18 +3,18 @@
 #define HEAPSNAP_GROWTH_H
 
 /**
- * A snapshot each time that live bytes have grown by HEAPSNAP_GROWTH since the last one.
+ * HEAPSNAP_GROWTH: a snapshot each time that live bytes have grown by this much since the last one.
  *
- * Allocations and frees count nothing for this. What all threads have allocated is known
- * anyhow, to 256 KiB a thread, because each looks at the clock that often; and live bytes
- * cannot have grown by more than that:
+ * Allocations and frees are not counted for this. The bytes that all threads have allocated are
+ * known anyway, to 256 KiB a thread, because each reads the clock that often; and live bytes cannot
+ * have grown by more than that:
  *
  *	live now  ≤  live when last measured + allocated since
  *
- * So only when as much has been allocated as is missing to the limit, the next allocator
- * counts what is in use. That takes glibc from microseconds to tens of milliseconds,
- * by how many free pieces there are; it is asked so rarely that it is half a per cent of
- * the time at most. Of another allocator the resident memory of the process must do.
+ * So the next allocator counts the bytes in use only when this bound reaches the limit. That takes
+ * glibc from microseconds to tens of milliseconds, depending on the number of free chunks; it is
+ * done so rarely that it takes at most half a per cent of the time. For other allocators, the
+ * resident memory of the process is measured instead.
  */
 
 #include <stdbool.h>

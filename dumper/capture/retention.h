@@ -3,10 +3,11 @@
 #define HEAPSNAP_KEEP_H
 
 /**
- * HEAPSNAP_KEEP: of the snapshots that this process has written the oldest are removed.
+ * HEAPSNAP_KEEP: removes the oldest snapshots that this process has written.
  *
- * Only a file that is still the one that was written: what has been moved, or replaced by
- * somebody else's, is left alone. A child of fork() begins anew, and leaves its parent's.
+ * A file is removed only if it is still the one that was written: files that were moved, or
+ * replaced by somebody else's, are left alone. A child of fork() starts afresh, and leaves its
+ * parent's files.
  */
 
 #include <stdbool.h>

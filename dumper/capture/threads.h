@@ -5,9 +5,9 @@
 /**
  * The threads of this process as the kernel shows them: /proc/self/task.
  *
- * Looking disturbs nobody: of a thread that sleeps in the kernel it tells where, and of one
- * that runs, that it runs. A thread that has used no processor time between two moments has
- * not run between them; that costs one system call to find out. async-signal-safe.
+ * Looking at a thread does not disturb it: the kernel tells where it sleeps, or that it runs. A
+ * thread that has used no processor time between two moments has not run between them; one system
+ * call finds that out. async-signal-safe.
  */
 
 #include <stdbool.h>

@@ -3,16 +3,16 @@
 #define HEAPSNAP_TIMER_H
 
 /**
- * A snapshot each HEAPSNAP_EVERY, and looks whether HEAPSNAP_BEFORE_OOM wants one.
+ * HEAPSNAP_EVERY: a snapshot at an interval; also checks if HEAPSNAP_BEFORE_OOM needs one.
  *
- * Not by a timer's signal: that would end system calls which the program sleeps in. So
- * there is a thread of ours (waiter.h), which sleeps, and has a snapshot taken when it is
- * time; it is not in the snapshot. It exists only where one of the two is set.
+ * It uses no timer's signal, which would interrupt system calls that the program sleeps in. Instead
+ * a thread of ours (waiter.h) sleeps, and triggers a snapshot when it is time; the snapshot leaves
+ * that thread out. The thread exists only if one of the two is set.
  *
- * A child of fork() has no such thread: its first allocation starts it again. So programs
- * that fork to execute another pay nothing, and daemon() is survived. A thread keeps the
- * user and the rights that it began with, also when the program gives its own up; then it
- * ends rather than write files with them, and the next allocation starts another.
+ * A child of fork() lacks the thread, and its first allocation starts it again. So programs that
+ * fork to execute another pay nothing, and daemon() is survived. A thread keeps the user and the
+ * capabilities that it started with, even if the program drops its own. Then the thread ends rather
+ * than write files with them, and the next allocation starts another.
  */
 
 #include <stdint.h>

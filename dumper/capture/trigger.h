@@ -5,10 +5,10 @@
 /**
  * The two ways to trigger a snapshot: the signal, and the program's own call (heapsnap.h).
  *
- * One snapshot is written at a time. A signal that comes meanwhile is counted, and its
- * snapshot is taken as soon as the one before is done; a call by the program is refused.
- * While a snapshot is being written a thread of ours, which blocks all signals and has no
- * part in the program, waits for the frozen copy: the program has no child to reap.
+ * One snapshot is written at a time. A signal that arrives meanwhile is counted, and its snapshot
+ * is taken as soon as the previous one is done; a call by the program is refused. While a snapshot
+ * is being written, a thread of ours waits for the frozen copy, so the program has no child to
+ * reap. That thread blocks all signals and has no part in the program.
  */
 
 #include "dumper/capture/freeze.h"

@@ -5,8 +5,9 @@
 /**
  * heapsnap capture: has a process write a snapshot, waits for it, and prints its name.
  *
- * The signal is sent only if the library says that its handler stands, and the kernel that there
- * is one; and to no other process, whatever becomes of the pid meanwhile.
+ * The signal is sent only if the library says that its handler is installed, and the kernel
+ * confirms that there is one. It never reaches another process, even if the pid is reused
+ * meanwhile.
  */
 
 /** @param words  what follows "capture", NULL-terminated @return an exit status */

@@ -3,8 +3,8 @@
 #define HEAPSNAP_COMPLAIN_H
 
 /**
- * The one line on standard error with which the command ends when it cannot do what was wanted.
- * All texts are escaped: they may be of other processes.
+ * The one line on standard error with which a failed command ends. All texts are escaped, as they
+ * may come from other processes.
  */
 
 #include "lib/base/error.h"

@@ -5,8 +5,8 @@
 /**
  * The file that the kernel executes for a command, and what keeps the library out of it.
  *
- * A command is found as execvp(3) finds it. A script stands for its interpreter, which may be
- * a script itself, and env(1) in a script for the program that it names.
+ * A command is found as execvp(3) finds it. A script is replaced by its interpreter, which may be a
+ * script itself, and env(1) in a script by the program that it names.
  */
 
 #include "lib/base/error.h"

@@ -2,9 +2,7 @@
 #ifndef HEAPSNAP_FOREIGN_H
 #define HEAPSNAP_FOREIGN_H
 
-/**
- * Snapshots of processes without the library: what is wanted, and the writer that writes them.
- */
+/** Snapshots of processes without the library: the request, and the writer that serves it. */
 
 #include "dumper/base/protocol.h"
 #include "lib/base/error.h"

@@ -3,7 +3,8 @@
 #define HEAPSNAP_HANDLER_H
 
 /**
- * Who handles the signal that a process takes snapshots on, and how that is said.
+ * The owner of the handler for the signal that triggers a process's snapshots, and how to report
+ * it.
  */
 
 #include "dumper/command/announcement.h"

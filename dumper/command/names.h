@@ -6,7 +6,7 @@
  * The files that snapshots of a process are written to, by the pattern of their names
  * (HEAPSNAP_FILE in heapsnap(1)).
  *
- * For those who may not read the process's memory, where the name is told.
+ * This is for users who may not read the process's memory, which has the name.
  */
 
 #include "lib/base/error.h"

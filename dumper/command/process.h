@@ -5,8 +5,8 @@
 /**
  * Another process, which may be hostile, and may end at any time.
  *
- * All is read by way of descriptors that stay with this very process: when its pid has gone to
- * another, reading and signalling fail.
+ * It is accessed by descriptors that stay with this very process: once its pid belongs to another,
+ * reading and signalling fail.
  */
 
 #include "lib/base/error.h"

@@ -3,7 +3,8 @@
 #define HEAPSNAP_COMMAND_PROGRESS_H
 
 /**
- * How the snapshots of another process go, read from its memory or from that of its frozen copy.
+ * The progress of another process's snapshots, read from its memory or from that of its frozen
+ * copy.
  */
 
 #include "dumper/host/announce.h"

@@ -5,10 +5,10 @@
 /**
  * dlopen() without RTLD_DEEPBIND.
  *
- * A module that is loaded with that flag finds libc's free() before ours, and hands it blocks that
- * begin 16 bytes before where it looks: libc ends the program. PHP loads its extensions so. The
- * flag is taken off, as other tools that stand for malloc do. Traces alone would miss what such a
- * module frees.
+ * A module that is loaded with that flag finds libc's free() before ours. It would pass libc blocks
+ * that begin 16 bytes before the given address, and libc would abort the program. PHP loads its
+ * extensions this way. The flag is removed, as other tools that replace malloc do. In trace-only
+ * mode the frees of such a module would be missed.
  */
 
 /** Finds libc's dlopen(). When the library is loaded. */

@@ -3,9 +3,9 @@
 #define HEAPSNAP_FIRST_H
 
 /**
- * True if the program's malloc is ours. It is not if another library comes before this one in
+ * Checks if the program's malloc is ours. It is not if another library comes before this one in
  * LD_PRELOAD, or if the program has a malloc of its own. Then the few functions of ours that the
- * other does not have must serve its blocks, and the user is told.
+ * other malloc lacks must serve its blocks, and the user is warned.
  */
 
 #include "dumper/host/announce.h"

@@ -3,8 +3,8 @@
 #define HEAPSNAP_GO_RUNTIME_H
 
 /**
- * Go's runtime, which installs handlers for nearly all signals when the program starts: by system
- * calls of its own where the program does not use cgo, so that interposing libc does not show it.
+ * Go's runtime, which installs handlers for nearly all signals when the program starts. Without cgo
+ * it makes the system calls itself, so interposing libc does not show it.
  */
 
 #include <stdbool.h>

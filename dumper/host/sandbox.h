@@ -3,9 +3,9 @@
 #define HEAPSNAP_SANDBOX_H
 
 /**
- * Programs that restrict their own system calls by seccomp(2). A filter may end the program for a call
- * that is not on its list. So in malloc the library makes no call of its own after that, and no
- * snapshot is taken if the filter would not let one be taken.
+ * Programs that restrict their own system calls by seccomp(2). A filter may kill the program for a
+ * call that is not on its list. So once there is a filter, the library makes no system call of its
+ * own in malloc, and takes no snapshot that the filter would not allow.
  */
 
 #include <stdbool.h>

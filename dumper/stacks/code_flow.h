@@ -3,8 +3,8 @@
 #define HEAPSNAP_CODE_FLOW_H
 
 /**
- * Where an instruction leads, and what it does to the values of values.h: the part of passing.h that
- * is another one on each machine (code_x86_64.c, code_aarch64.c).
+ * Where an instruction leads, and its effect on the values of values.h: the machine-dependent part
+ * of passing.h (code_x86_64.c, code_aarch64.c).
  *
  * async-signal-safe.
  */

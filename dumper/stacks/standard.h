@@ -3,14 +3,14 @@
 #define HEAPSNAP_STANDARD_H
 
 /**
- * The code of the standard libraries of C, C++ and Rust. What it allocates, its callers have asked
- * for: strdup(), std::vector<T>::push_back().
+ * The code of the standard libraries of C, C++ and Rust. Its allocations are made on behalf of its
+ * callers: strdup(), std::vector<T>::push_back().
  *
  *	libc.so.6, libstdc++.so.6, …   all of their code
  *	other modules                  instances of the standard library's templates, which the
  *	                               symbol tables of the modules' files name
  *
- * Functions in modules that dlopen() has added later are known for those libraries only.
+ * In modules that dlopen() adds later, only those libraries are recognized.
  */
 
 #include <stdbool.h>

@@ -3,8 +3,8 @@
 #define HEAPSNAP_SYMBOLS_H
 
 /**
- * Where functions are, by their names in the symbol tables of the modules' files: those that a
- * program keeps to itself too, which dlsym() does not find.
+ * The addresses of functions, by their names in the symbol tables of the modules' files. Unlike
+ * dlsym(), this finds functions that a program does not export.
  */
 
 #include <stdbool.h>

@@ -3,17 +3,17 @@
 #define HEAPSNAP_TRACE_H
 
 /**
- * HEAPSNAP_TRACE: what becomes of the sampled blocks, in a file, as it happens.
+ * HEAPSNAP_TRACE: records the allocation and the freeing of sampled blocks in a file, as they
+ * happen.
  *
  *	malloc, free of a sample ──▶ ring of events ──▶ thread of ours ──▶ file (trace_format.h)
  *
  * The program's threads put an event of 40 bytes into a ring that has room for 65536, and never
- * wait: what finds no room is counted as dropped. The thread wakes 50 ms after the first event,
- * or when the ring is half full, and writes what there is; so a program that is killed leaves
- * a file that lacks its last 50 ms. A child of fork() begins a file of its own with its first
- * event.
+ * wait: an event that finds no room is counted as dropped. The thread wakes 50 ms after the first
+ * event, or when the ring is half full, and writes the events; so if the program is killed, the
+ * file lacks its last 50 ms. A child of fork() begins a file of its own with its first event.
  *
- * HEAPSNAP_TRACE_SIGNAL begins a trace if there is none, and ends the one that there is.
+ * HEAPSNAP_TRACE_SIGNAL begins a trace if there is none, and ends the current one otherwise.
  *
  * async-signal-safe.
  */

@@ -3,7 +3,7 @@
 #define HEAPSNAP_TRACE_FILE_H
 
 /**
- * Writes a trace's file (trace_format.h), in a thread of the library's: system calls alone.
+ * Writes a trace's file (trace_format.h), in a thread of the library's, by system calls only.
  */
 
 #include "dumper/base/protocol.h"

@@ -3,12 +3,12 @@
 #define AGAIN_H
 
 /**
- * Infers the types of a snapshot anew, with debug information that was not there when it was written.
+ * Infers the types of a snapshot anew, with debug information that was missing when it was written.
  *
- * A snapshot keeps objects, pointers and the start of contents, but neither code nor constants nor the
- * values of variables that had no name. So classes are those that vtables told then; method tables stay
- * unknown; functions inlined at a site have no frames; variables in registers have no names; and of
- * other variables that get their names only now, pointers are known and nothing else.
+ * A snapshot keeps objects, pointers and the start of contents, but no code, no constants, and no
+ * values of variables that had no name. So the classes are those that vtables told at the time;
+ * method tables stay unknown; functions inlined at a site have no frames; variables in registers
+ * have no names; and of other variables that get their names only now, only the pointers are known.
  */
 
 #include "lib/base/error.h"

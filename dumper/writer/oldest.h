@@ -3,13 +3,13 @@
 #define OLDEST_H
 
 /**
- * The part of a snapshot that old blocks need: the oldest samples of the process's trace, and the
- * best path from a root to each.
+ * A small snapshot for the oldest blocks: the oldest samples of the process's trace, and the best
+ * path from a root to each.
  *
  *	all objects ──▶ samples, by time ──▶ first N ──▶ their paths ──▶ a small snapshot
  *
- * For traces alone (libheapsnap-trace.so). heapsh-trace --oldest reads it beside the trace; heapsh
- * reads it as any snapshot.
+ * For trace-only mode (libheapsnap-trace.so). heapsh-trace --oldest reads it beside the trace;
+ * heapsh reads it like any snapshot.
  */
 
 #include "lib/base/error.h"

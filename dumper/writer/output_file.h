@@ -3,11 +3,11 @@
 #define DESTINATION_H
 
 /**
- * Where the snapshot goes: a file that exists under its name only when it is whole.
+ * The snapshot's file, which exists under its name only once it is whole.
  *
- * Written as a hidden temporary file beside its place (created exclusively, mode 0600,
- * never through a symbolic link), synced, and renamed to the first serial number that is
- * free. Nothing that exists is ever replaced.
+ * It is written as a hidden temporary file in the same directory (created exclusively, mode 0600,
+ * never through a symbolic link), synced, and renamed to the first serial number that is free. No
+ * existing file is ever replaced.
  */
 
 #include "dumper/base/protocol.h"

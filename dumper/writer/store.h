@@ -2,7 +2,7 @@
 #ifndef STORE_H
 #define STORE_H
 
-/** Hands what a capture has found to lib/'s snapshot, and that to a file. */
+/** Completes a capture's snapshot, and writes it to a file. */
 
 #include "dumper/writer/scan/capture.h"
 

@@ -2,7 +2,7 @@
 #ifndef UNFREED_H
 #define UNFREED_H
 
-/** The report of what has not been freed: has heapsh-unfreed look at a snapshot. */
+/** The report of unfreed blocks: runs heapsh-unfreed on a snapshot. */
 
 #include "dumper/base/protocol.h"
 #include "lib/base/error.h"

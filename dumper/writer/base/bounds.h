@@ -5,9 +5,10 @@
 /**
  * Limits on the writer's use of the machine, so that the program does not feel it.
  *
- * Memory: what the user says (HEAPSNAP_WRITER_MEMORY), and never more than is free when it
- * starts, on the machine and in its cgroups: else the kernel would push the program's pages out
- * to swap, or end one of its cgroup. Beyond that malloc fails, which costs a snapshot at most.
+ * Memory: the user's limit (HEAPSNAP_WRITER_MEMORY), and never more than is free when the writer
+ * starts, on the machine and in its cgroups. Otherwise the kernel would swap out the program's
+ * pages, or kill a process of the cgroup. Beyond the limit malloc fails, which costs a snapshot at
+ * most.
  */
 
 #include "dumper/base/protocol.h"

@@ -2,7 +2,9 @@
 #ifndef HEAPSNAP_WRITER_MACHINE_H
 #define HEAPSNAP_WRITER_MACHINE_H
 
-/** Machine-dependent parts of the writer: where thread-local storage lies, and the code of calls. */
+/**
+ * Machine-dependent parts of the writer: the place of thread-local storage, and the code of calls.
+ */
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -10,7 +10,7 @@
  *	work          └─────▶│ each piece into a part of its own, by any thread; no further ahead than
  *	                       there are parts
  *
- * Whoever is free joins what is next, if that is done, or works on a further piece.
+ * A free thread joins the next piece, if that is done, or works on a further one.
  */
 
 #include "lib/base/error.h"

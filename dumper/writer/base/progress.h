@@ -3,11 +3,11 @@
 #define PROGRESS_H
 
 /**
- * How far the writer has come, and whether its time is up.
+ * The writer's progress, and whether its time is up.
  *
- * Loops count their steps. Some thousand steps later the clock is read: what the frozen copy
- * shares with the program (struct heapsnap_progress) is updated, and once the time is up
- * progress_is_late() says so. Type inference then stops where it is; all else goes on.
+ * Loops count their steps. Every few thousand steps the clock is read: the progress that the frozen
+ * copy shares with the program (struct heapsnap_progress) is updated, and once the time is up
+ * progress_is_late() returns true. Type inference then stops; everything else goes on.
  *
  *	loop ──progress_step()──▶ counter of the thread ──each 4096──▶ clock ──each 100 ms──▶ program
  */

@@ -2,9 +2,7 @@
 #ifndef STRINGS_H
 #define STRINGS_H
 
-/**
- * The strings of a snapshot while it is made: each text is stored once.
- */
+/** The strings of a snapshot that is being written. Each distinct string is stored once. */
 
 #include "lib/base/error.h"
 #include "lib/base/hash_table.h"

@@ -5,7 +5,7 @@
 /**
  * Shapes: what the blocks of code without debug information look like.
  *
- * Nothing names their types. But blocks of one site and size nearly always have pointers, texts and
+ * Their types have no names. But blocks of one site and size nearly always have pointers, texts and
  * numbers at the same places, which tells them apart and shows what is in them:
  *
  *	struct {ptr, ptr, text, long[3]}

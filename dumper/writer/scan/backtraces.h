@@ -3,7 +3,7 @@
 #define BACKTRACES_H
 
 /**
- * How blocks came to be: the backtraces that the library has taken, for the snapshot.
+ * The backtraces of blocks: those that the library has recorded, converted for the snapshot.
  *
  *	library                              snapshot
  *	samples  block → step                own[]: object → step ─▶ call, named
@@ -11,18 +11,18 @@
  *	steps    return address, caller      a step per function, those inlined at the address
  *	                                     too, each with its caller
  *
- * It also knows the sites that are looked through. When the library finds out that a function is
- * a wrapper depends on which of its callers came first; so what it has noted is only what may be
- * one, and which sites blocks get is decided here:
+ * This module also decides which functions are wrappers, and so which sites blocks get. When the
+ * library recognizes a wrapper depends on which of its callers came first; so it only notes the
+ * functions that may be wrappers.
  *
- *	C ← zmalloc ← malloc    header: C, if zmalloc was known for a wrapper by then. It stays at C
- *	                        if zmalloc is believed to be one, or goes back to zmalloc.
- *	                        header: zmalloc, if not yet. It stays where it is, and the site says
- *	                        that its callers are not known.
+ *	C ← zmalloc ← malloc    header: C, if the library knew zmalloc for a wrapper by then. The block
+ *	                        stays at C if zmalloc is accepted as one, or else goes back to zmalloc.
+ *	                        header: zmalloc, if the library did not. The block stays at zmalloc, and
+ *	                        the site says that its callers are not known.
  *
- * For telling what a block is, a wrapper is the better witness if its caller does not know: one
- * that puts a header of its own before what it makes knows the type, and blocks by one way are
- * most of all alike.
+ * For type inference, a wrapper is better evidence than a caller that does not know the type: a
+ * wrapper that puts a header of its own before its blocks knows the type, and blocks made in one
+ * way are mostly alike.
  */
 
 #include "dumper/base/protocol.h"

@@ -3,8 +3,8 @@
 #define BLOCK_GRID_H
 
 /**
- * Blocks of one size that lie one behind the other, as in a page of mimalloc or a span of tcmalloc.
- * The free ones are linked by their first words.
+ * Consecutive blocks of one size, as in a page of mimalloc or a span of tcmalloc. The free ones are
+ * linked by their first words.
  */
 
 #include "dumper/writer/scan/blocks.h"

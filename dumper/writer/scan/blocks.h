@@ -3,7 +3,8 @@
 #define BLOCKS_H
 
 /**
- * Live blocks of a process that nobody prepared: found in its allocators' own structures.
+ * The live blocks of a process that was started without the library, found in the structures of its
+ * allocators.
  *
  *	image ──▶ blocks_glibc ─┐
  *	      ──▶ blocks_musl  ─┼─▶ blocks, by address ──▶ objects
@@ -11,9 +12,9 @@
  *	      ──▶ blocks_mimalloc
  *	      ──▶ blocks_tcmalloc
  *
- * Each allocator is recognized by what its structures hold, not by symbols, and checked by its own
- * sums. What the structures say is not trusted: every loop is bounded, every address is looked up.
- * A size is the usable size of a block; the requested size is not kept.
+ * Each allocator is recognized by the contents of its structures, not by symbols, and checked by
+ * its own counts. The structures are not trusted: every loop is bounded, every address is looked
+ * up. A size is the usable size of a block; these allocators do not keep the requested size.
  */
 
 #include "dumper/writer/scan/image.h"

@@ -3,7 +3,7 @@
 #define CAPTURE_H
 
 /**
- * A snapshot in the making: what each stage has found, for the stages after it.
+ * A snapshot in the making: the results of each stage, for the stages after it.
  *
  *	process ▶ image ▶ modules ▶ objects ▶ backtraces ▶ sites ▶ edges ▶ globals, stacks ▶ types ▶ the file
  */

@@ -5,12 +5,12 @@
 /**
  * A core file (core(5), elf(5)): memory of a process that has ended, and its threads' registers.
  *
- *	PT_LOAD   a piece of memory, of which the file may have a part, or nothing
- *	PT_NOTE   NT_PRSTATUS for each thread, the one that crashed first; NT_FILE: which files were
- *	          mapped where; NT_AUXV, NT_PRPSINFO, NT_SIGINFO
+ *	PT_LOAD   a piece of memory, all, a part or nothing of which is in the file
+ *	PT_NOTE   NT_PRSTATUS for each thread, the one that crashed first; NT_FILE: the files that were
+ *	          mapped, and where; NT_AUXV, NT_PRPSINFO, NT_SIGINFO
  *
- * The kernel leaves out code, which is the same in the mapped file: it is read from there. The file
- * may be damaged or made by anybody; what it says is checked.
+ * The kernel leaves out code, which is read from the mapped file instead. A core file may be
+ * damaged or forged; everything in it is checked.
  */
 
 #include "dumper/base/protocol.h"

@@ -3,11 +3,11 @@
 #define DAMAGE_H
 
 /**
- * Headers that something has overwritten.
+ * Headers that the program has overwritten.
  *
- * A header that does not verify is only a suspect: other pairs of words look like one, too. It is
- * damage if its neighbours show that a block lies there: glibc's chunks, or blocks that are just
- * as far away as malloc would put them.
+ * A header that does not verify is only a suspect: other pairs of words look like one, too. It
+ * counts as damage if its neighbours show that a block lies there: glibc's chunks, or blocks at the
+ * very distances at which malloc would have put them.
  */
 
 #include "dumper/base/protocol.h"

@@ -3,12 +3,12 @@
 #define WRITER_DEBUGINFOD_H
 
 /**
- * Fetches debug information by build id from the servers in $DEBUGINFOD_URLS, by elfutils' client, which
- * is loaded when it is needed first. What has been fetched lies in the client's cache, where
- * heap_elf_find_debug_file() finds it the next time.
+ * Fetches debug information by build id from the servers in $DEBUGINFOD_URLS, by elfutils' client,
+ * which is loaded when it is first needed. Fetched files lie in the client's cache, where
+ * heap_elf_find_debug_file() finds them the next time.
  *
  * All files of a snapshot together may take $HEAPSNAP_DEBUGINFOD (30s if it is not set; 0: nothing
- * is fetched), and no more than a quarter of the time that the writer has.
+ * is fetched), and no more than a quarter of the writer's time.
  */
 
 #include "lib/dwarf/elf_file.h"

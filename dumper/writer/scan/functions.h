@@ -6,9 +6,9 @@
  * The functions that words of the heap and of variables point to: callbacks, and the entries of
  * tables of them.
  *
- * The shell has no symbols of its own: a snapshot is read where the program is not. So words that
- * may point into code are noted, each value once, while they are read for other reasons; they are
- * named at the end.
+ * The shell has no symbols of its own, as a snapshot may be read where the program is not
+ * installed. So words that may point into code are noted, each value once, while memory is read for
+ * other reasons. At the end they are named.
  */
 
 #include "dumper/writer/scan/modules.h"

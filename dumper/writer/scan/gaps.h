@@ -3,8 +3,8 @@
 #define GAPS_H
 
 /**
- * Memory of others beside large blocks: the kernel joins neighbouring anonymous mappings, so that a
- * mapping with blocks of glibc's malloc may also hold what a program has mapped itself.
+ * Memory of other owners beside large blocks. The kernel joins neighbouring anonymous mappings, so
+ * a mapping with blocks of glibc's malloc may also hold memory that the program has mapped itself.
  *
  *	mapping   │ arena of Python │ mapped chunk │ arena │ arena │ mapped chunk │
  *	gaps       └───────────────┘                └─────────────┘

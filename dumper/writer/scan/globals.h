@@ -5,13 +5,13 @@
 /**
  * Roots that are not on a stack: variables of modules, thread-locals, other memory.
  *
- * Variables have their names and types from debug information; what that leaves is named
- * by ELF symbols, if it holds pointers at all. Words that no variable claims are gathered
- * per segment and per mapping, after the stacks' variables had their say.
+ * Variables have their names and types from debug information; the remaining memory is named by ELF
+ * symbols, if it holds pointers at all. Words that belong to no variable are gathered per segment
+ * and per mapping, once the variables on stacks are known.
  *
- * The allocator's own bookkeeping is not a root. Its bins point to free blocks, which
- * looks like pointers into the ends of the live blocks before them: of the unnamed words
- * of libc only those count that point to a block's start.
+ * The allocator's own bookkeeping is not a root. Its bins point to free chunks, and such pointers
+ * seem to lead into the ends of the live blocks before them. So among the unnamed words of libc
+ * only those count that point to a block's start.
  */
 
 #include "dumper/writer/scan/capture.h"

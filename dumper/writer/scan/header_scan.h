@@ -5,8 +5,8 @@
 /**
  * Finds the signed headers and footers of live blocks in a part of the memory.
  *
- * Parts are scanned independently, by several threads; a part may begin inside a block, which only
- * shows when the part before it is known: header_scan_mend() is for that.
+ * Several threads scan parts independently. A part may begin inside a block, which only shows once
+ * the part before it is known; header_scan_mend() then corrects it.
  */
 
 #include "dumper/base/protocol.h"

@@ -5,9 +5,9 @@
 /**
  * The frozen copy, or a core file: its memory map, and its memory.
  *
- * Memory comes from /proc/PID/mem, or by process_vm_readv(2) where that cannot be opened.
- * Pages of anonymous memory that were never touched are not read (/proc/PID/pagemap
- * knows them), so that a huge, mostly empty mapping costs nothing.
+ * Memory is read from /proc/PID/mem, or by process_vm_readv(2) where that cannot be opened. Pages
+ * of anonymous memory that were never touched are not read (/proc/PID/pagemap knows them), so a
+ * huge, mostly empty mapping costs nothing.
  */
 
 #include "lib/base/error.h"

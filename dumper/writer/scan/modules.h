@@ -3,11 +3,11 @@
 #define MODULES_H
 
 /**
- * The executable and the shared libraries of the frozen copy, and what their files say.
+ * The executable and the shared libraries of the frozen copy, and the symbols in their files.
  *
- * A module's file is only believed if its build id is that of the memory: a library that
- * was replaced on disk since it was loaded would name everything wrongly. What could not
- * be read costs its names, never the snapshot, and is told in the module's note.
+ * A module's file is used only if its build id is that of the mapped module: a library that was
+ * replaced on disk since it was loaded would give wrong names everywhere. Failures cost names,
+ * never the snapshot, and the module's note tells of them.
  */
 
 #include "dumper/writer/scan/image.h"

@@ -5,9 +5,9 @@
 /**
  * Finds the live blocks of the frozen copy by their signed headers (dumper/base/header.h).
  *
- * Every 16th byte of private anonymous memory may begin a header; live blocks are stepped over.
- * Pieces that the program has told of (heapsnap_track()) are blocks, too. A block of malloc's that
- * has such pieces in it ends where the first of them begins.
+ * Every 16th byte of private anonymous memory may begin a header; the scan steps over live blocks.
+ * Pieces that the program has declared (heapsnap_track()) are blocks, too. If such pieces lie in a
+ * block of malloc's, that block ends at the first of them.
  *
  *	header_scan    headers in a piece of memory
  *	object_scan    pieces joined in order: objects, ranges, damage

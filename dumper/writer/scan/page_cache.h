@@ -3,11 +3,11 @@
 #define PAGES_H
 
 /**
- * Pages of the frozen copy that have been read already.
+ * A cache for pages of the frozen copy.
  *
- * Inference asks for the contents of blocks in no order of addresses, a few bytes at a time, and
- * for many of them again. A call into the kernel for each would cost more than all else. So
- * pages are kept, each where its number says, until another one needs the place.
+ * Inference reads the contents of blocks in no order of addresses, a few bytes at a time, and many
+ * of them again. A system call for each would cost more than everything else. The cache is
+ * direct-mapped: a page stays in the slot that its number selects until another page takes it.
  */
 
 #include "dumper/writer/scan/image.h"

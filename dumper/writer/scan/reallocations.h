@@ -3,13 +3,14 @@
 #define MOVES_H
 
 /**
- * Blocks that a thread's realloc was just moving: live, though no header says so.
+ * Blocks that a thread's realloc was moving when the process was frozen: they are live, but have no
+ * valid header.
  *
  *	old place   [extent, stamp]contents          the thread's note: extent, site, stamp
  *	new place   [extent, stamp]conte             libc copies headers along
  *
- * Where the block is found: at its old place while the stamp stands there; else wherever it
- * stands. dumper/base/protocol.h has the note.
+ * The block is at its old place while the stamp stands there; otherwise wherever the stamp is
+ * found. dumper/base/protocol.h describes the note.
  */
 
 #include "dumper/base/protocol.h"

@@ -5,8 +5,8 @@
 /**
  * Roots while they are gathered, and the pointers from them into the heap.
  *
- * A word belongs to one root: variables claim their memory, and what no variable claims
- * goes to the frame, the segment or the mapping that it lies in.
+ * A word belongs to one root: the variable that contains it, or else the frame, the segment or the
+ * mapping that it lies in.
  */
 
 #include "dumper/writer/scan/image.h"

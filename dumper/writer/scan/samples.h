@@ -3,8 +3,8 @@
 #define SAMPLES_H
 
 /**
- * The sampled objects that are still there: when and by whom they were allocated, and what they
- * are called in the trace that is, or was, written of the process.
+ * The sampled objects that are still live: when and where they were allocated, and their numbers in
+ * the trace of the process, if there is one.
  */
 
 #include "dumper/base/protocol.h"

@@ -3,10 +3,10 @@
 #define SITES_H
 
 /**
- * Allocation sites: the distinct return addresses of the blocks' headers, named.
+ * Allocation sites: the distinct return addresses in the blocks' headers, with names.
  *
- * A function that is looked through may know better than its callers what it makes: then it
- * is the block's maker, which types are found by.
+ * A wrapper may know better than its callers what it allocates. Then it is the block's maker, whose
+ * code type inference reads.
  */
 
 #include "dumper/writer/scan/capture.h"

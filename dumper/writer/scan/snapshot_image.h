@@ -3,9 +3,10 @@
 #define SNAPSHOT_IMAGE_H
 
 /**
- * The image of a process that a snapshot was taken of, as far as the snapshot keeps it: contents of
- * objects up to its limit, pointers between objects and from roots. All else is zeros: code and
- * constants of modules, what variables held besides pointers, and what lies beyond the limit.
+ * The memory of a process as far as a snapshot of it has kept that: contents of objects up to the
+ * snapshot's limit, and pointers between objects and from roots. All other memory reads as zeros:
+ * code and constants of modules, values of variables besides pointers, and contents beyond the
+ * limit.
  */
 
 #include "dumper/writer/scan/core_file.h"

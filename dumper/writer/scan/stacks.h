@@ -3,12 +3,11 @@
 #define STACKS_H
 
 /**
- * The threads: their frames, and what variables, registers and stack words hold.
+ * The threads: their frames, and the contents of variables, registers and stack words.
  *
- * A stack is unwound by call frame information. What the variables of its frames leave is
- * searched word by word and goes to the frame that it lies in; what lies above the last
- * frame that could be found goes to the thread. So a frame that cannot be named loses its
- * name, and nothing that it holds.
+ * A stack is unwound by call frame information. Words that belong to no variable are attributed to
+ * the frame that they lie in; words above the last frame that could be found, to the thread. So a
+ * frame that cannot be named loses its name, and nothing that it holds.
  */
 
 #include "dumper/writer/scan/capture.h"

@@ -3,8 +3,8 @@
 #define STANDARD_H
 
 /**
- * The code of the standard libraries, which no site is to be in: the library looks through it
- * (dumper/stacks/standard.h), and where it is inlined, the function that it is inlined into counts.
+ * The code of the standard libraries, where no site lies: the library skips it
+ * (dumper/stacks/standard.h), and where it is inlined, the function that contains it counts.
  */
 
 #include "dumper/writer/base/strings.h"

@@ -3,8 +3,8 @@
 #define THREAD_STORAGE_H
 
 /**
- * Finds the thread-local storage of modules in a process that libheapsnap.so was not in, as attach and
- * core files have it. The library asks the dynamic linker; here memory has to tell:
+ * Finds the thread-local storage of modules in a process without libheapsnap.so, for attach and
+ * core files. The library asks the dynamic linker; here the contents of memory have to tell:
  *
  *	the program     its block ends at the thread pointer (x86-64), or begins behind the control
  *	                block there (aarch64)

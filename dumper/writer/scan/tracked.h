@@ -2,9 +2,7 @@
 #ifndef TRACKED_H
 #define TRACKED_H
 
-/**
- * The pieces of memory that the program hands out itself and has told of: heapsnap_track().
- */
+/** The pieces of memory that the program has declared by heapsnap_track(). */
 
 #include "dumper/base/protocol.h"
 #include "dumper/writer/scan/image.h"

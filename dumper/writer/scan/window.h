@@ -3,7 +3,7 @@
 #define WINDOW_H
 
 /**
- * Words of an image, read through a buffer: a walk from block to block mostly stays inside it.
+ * Reads words of an image through a buffer. A walk from block to block mostly stays inside it.
  */
 
 #include "dumper/writer/scan/image.h"
