@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/infer/claims.h"
 
-#include "dumper/writer/base/progress.h"
-
 #include "lib/base/array.h"
 
 #include <stdlib.h>
@@ -93,11 +91,11 @@ static bool waits(const struct claims *claims, heap_object_id object)
 	return __atomic_load_n(&claims->waits[object / 8], __ATOMIC_RELAXED) >> object % 8 & 1;
 }
 
-static void set_waits(struct claims *claims, heap_object_id object, bool value)
+static void set_waits(struct claims *claims, heap_object_id object)
 {
-	uint8_t *byte = &claims->waits[object / 8], bit = (uint8_t)(1 << object % 8);
+	uint8_t *byte = &claims->waits[object / 8];
 
-	__atomic_store_n(byte, (uint8_t)(value ? *byte | bit : *byte & ~bit), __ATOMIC_RELAXED);
+	__atomic_store_n(byte, (uint8_t)(*byte | 1 << object % 8), __ATOMIC_RELAXED);
 }
 
 bool claims_are_futile(const struct claims *claims, enum rank rank, heap_object_id object)
@@ -137,7 +135,7 @@ struct heap_error *claims_add(struct claims *claims, enum rank rank, const struc
 	queue->claims[queue->count++] = *claim;
 	claims->changes++;
 	// Before the rank: claims_are_futile() reads them in the other order.
-	set_waits(claims, claim->object, true);
+	set_waits(claims, claim->object);
 	__atomic_store_n(&claims->rank[claim->object], (uint8_t)rank, __ATOMIC_RELEASE);
 	return NULL;
 }
@@ -157,20 +155,24 @@ const struct claim_queue *claims_take(struct claims *claims, enum rank rank)
 
 	*taken = claims->queues[rank];
 	claims->queues[rank] = empty;
-	for (size_t i = 0; i < taken->count; i++) {
-		struct claim *claim = &taken->claims[i];
-
-		if (claims->rank[claim->object] == rank && claims->waiting[claim->object] == i) {
-			claims->is_sure[claim->object] = claim->is_sure;
-			claims->name_rank[claim->object] = (uint8_t)rank;
-			set_waits(claims, claim->object, false);
-			claims->applied++;
-		} else {
-			claim->object = HEAP_NO_OBJECT;
-		}
-	}
-	progress_steps((uint32_t)taken->count);
 	return taken;
+}
+
+bool claims_settle(struct claims *claims, enum rank rank, size_t number)
+{
+	struct claim *claim = &claims->taken.claims[number];
+	heap_object_id object = claim->object;
+
+	if (claims->rank[object] != rank || claims->waiting[object] != number) {
+		claim->object = HEAP_NO_OBJECT;
+		return false;
+	}
+	claims->is_sure[object] = claim->is_sure;
+	claims->name_rank[object] = (uint8_t)rank;
+	// Other threads change the other bits.
+	__atomic_fetch_and(&claims->waits[object / 8], (uint8_t) ~(1 << object % 8),
+			   __ATOMIC_RELAXED);
+	return true;
 }
 
 void claims_taken(struct claims *claims)

@@ -79,11 +79,16 @@ struct heap_error *claims_add(struct claims *claims, enum rank rank, const struc
 /** The rank of the best claim that waits; RANK_NONE if there is none. */
 enum rank claims_best(const struct claims *claims);
 
-/**
- * Takes all claims of a rank that wait, to be applied. Claims superseded by a better one have
- * HEAP_NO_OBJECT. Until claims_taken() no others may be taken.
- */
+/** Takes all claims of a rank that wait, to be applied. Until claims_taken() no others may be taken. */
 const struct claim_queue *claims_take(struct claims *claims, enum rank rank);
+
+/**
+ * Notes that a claim is being applied. Several threads may call it for different claims that were taken.
+ *
+ * @param number  of the claim; its object becomes HEAP_NO_OBJECT if a better one has superseded it
+ * @return false if it was superseded
+ */
+bool claims_settle(struct claims *claims, enum rank rank, size_t number);
 
 /** Ends what claims_take() began, and frees its result. */
 void claims_taken(struct claims *claims);

@@ -166,28 +166,36 @@ struct heap_error *inference_apply(struct inference *inference, const struct typ
 			  inference_prefix(inference, edge->object);
 	struct pointer pointer = pointer_of(inference, edge);
 
+	if (edge->is_claim)
+		return claims_add(&inference->claims, edge->rank,
+				  &(struct claim){ pointer.target, edge->type, edge->elements,
+						   HEAP_EVIDENCE_POINTER, pointer.is_sure });
 	pointer.holder_type = snapshot->type[edge->object];
 	pointer.holder = inference_address(inference, edge->object);
 	return apply_all(inference, edge->slots, edge->count, offset, &pointer);
 }
 
-bool inference_is_futile(const struct inference *inference, const struct typed_edge *edge)
+void inference_foresee(const struct inference *inference, struct typed_edge *edge)
 {
 	const struct pointer pointer = pointer_of(inference, edge);
 	enum rank rank = claims_rank(&inference->claims, pointer.target);
 	uint32_t prefix = inference_prefix(inference, pointer.target);
 	struct layout_claim claim;
 
-	if (rank < RANK_EXACT || pointer.interior < prefix)
-		return true;
-	if (edge->count != 1 || rank > RANK_PASSED_FLEXIBLE ||
+	edge->is_futile = rank < RANK_EXACT || pointer.interior < prefix;
+	if (edge->is_futile || edge->count != 1 || edge->slots->pointee == HEAP_NO_TYPE ||
 	    !layouts_is_start(pointer.interior - prefix) ||
 	    pools_have(&inference->pools, pointer.target))
-		return false;
+		return;
 	claim = layouts_fit(&inference->layouts, edge->slots->pointee,
 			    inference_size(inference, pointer.target));
-	return claim.fit != LAYOUT_NONE &&
-	       claims_are_futile(&inference->claims, rank_of(claim.fit, &pointer), pointer.target);
+	if (claim.fit == LAYOUT_NONE)
+		return;
+	edge->is_claim = true;
+	edge->rank = (uint8_t)rank_of(claim.fit, &pointer);
+	edge->type = claim.type;
+	edge->elements = claim.elements;
+	edge->is_futile = claims_are_futile(&inference->claims, edge->rank, pointer.target);
 }
 
 heap_type_id inference_root_type(const struct inference *inference, const struct heap_root *root)

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 enum {
-	PIECE = 4096,           // edges and objects
 	PREFETCH_DISTANCE = 20, // edges
 	JOIN_DISTANCE = 10,     // typed edges; twice that for the first of two lookups
 };
@@ -18,42 +17,17 @@ void frontier_begin(struct inference *inference)
 	struct frontier *frontier = &inference->frontier;
 
 	frontier->pieces.count = 0;
-	frontier->room = 0;
 	frontier->has_concerns = held_parts_has_ranges(inference->held);
 }
 
-// Appends edges to the last piece, or to as many more as they fill.
-HEAP_MUST_CHECK
-static struct heap_error *add_edges(struct frontier *frontier, size_t number, uint32_t first,
-				    uint32_t end)
+struct heap_error *frontier_add_type(struct inference *inference, heap_type_id type)
 {
-	uint32_t taken;
-
-	do {
-		if (frontier->room == 0) {
-			HEAP_TRY(heap_array_append(&frontier->pieces,
-						   (struct frontier_piece){ number, first }));
-			frontier->room = PIECE;
-		}
-		taken = end - first < frontier->room ? end - first : frontier->room;
-		first += taken;
-		frontier->room -= taken > 0 ? taken : 1;
-	} while (first < end);
-	return NULL;
-}
-
-struct heap_error *frontier_add(struct inference *inference, size_t number, heap_object_id object)
-{
-	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
 	const struct heap_repetition *repetition;
 
 	// From here on the threads find both computed.
-	HEAP_TRY(heap_repetitions_find(&inference->repetitions, snapshot->type[object],
-				       &repetition));
-	inference->frontier.has_concerns |=
-		held_parts_concern(inference->held, snapshot->type[object]);
-	return add_edges(&inference->frontier, number, snapshot->edge_first[object],
-			 snapshot->edge_first[object + 1]);
+	HEAP_TRY(heap_repetitions_find(&inference->repetitions, type, &repetition));
+	inference->frontier.has_concerns |= held_parts_concern(inference->held, type);
+	return NULL;
 }
 
 // --- in several threads ----------------------------------------------------------
@@ -116,7 +90,8 @@ static struct heap_error *find_edges(struct inference *inference, heap_object_id
 			.edge = i,
 			.object = object,
 		};
-		edge->is_futile = slots && inference_is_futile(inference, edge);
+		if (slots)
+			inference_foresee(inference, edge);
 		if (!has_concerns)
 			snapshot->edge_flags[i] |= HEAP_EDGE_TYPED;
 		part->count += has_concerns || !edge->is_futile;
@@ -136,7 +111,7 @@ static struct heap_error *find_piece(void *context, size_t number, void *result)
 
 	part->count = 0;
 	if (!part->edges)
-		part->edges = malloc(PIECE * sizeof(*part->edges));
+		part->edges = malloc(FRONTIER_PIECE * sizeof(*part->edges));
 	if (!part->edges)
 		return heap_error_out_of_memory();
 	for (size_t i = piece[0].claim; i <= piece[1].claim && !progress_is_late(); i++) {
@@ -159,22 +134,27 @@ static struct heap_error *find_piece(void *context, size_t number, void *result)
 // Prefetches what applying an edge reads and writes: at first of its target, then of the target's hints.
 static void fetch_target(const struct inference *inference, const struct part *part, uint32_t at)
 {
-	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	const uint32_t *targets = inference->capture->snapshot.edge_target;
+	const struct hints *hints = &inference->hints;
+	const struct typed_edge *edge;
 	heap_object_id target;
 
 	if (at + 2 * JOIN_DISTANCE < part->count) {
-		target = snapshot->edge_target[part->edges[at + 2 * JOIN_DISTANCE].edge];
-		heap_prefetch(&inference->capture->objects.kind[target]);
+		edge = &part->edges[at + 2 * JOIN_DISTANCE];
+		target = targets[edge->edge];
 		heap_prefetch_to_write(&inference->claims.rank[target]);
 		heap_prefetch_to_write(&inference->claims.waiting[target]);
-		heap_prefetch_to_write(&inference->hints.head[target]);
-		heap_prefetch(&inference->kinds.of[target]);
+		if (!edge->is_claim) {
+			heap_prefetch(&inference->capture->objects.kind[target]);
+			heap_prefetch_to_write(&hints->head[target]);
+			heap_prefetch(&inference->kinds.of[target]);
+		}
 	}
 	if (at + JOIN_DISTANCE < part->count) {
-		target = snapshot->edge_target[part->edges[at + JOIN_DISTANCE].edge];
-		if (inference->hints.head[target] != NO_HINT)
-			heap_prefetch_to_write(
-				&inference->hints.list[inference->hints.head[target]]);
+		edge = &part->edges[at + JOIN_DISTANCE];
+		target = targets[edge->edge];
+		if (!edge->is_claim && hints->head[target] != NO_HINT)
+			heap_prefetch_to_write(&hints->list[hints->head[target]]);
 	}
 }
 
@@ -190,7 +170,8 @@ static struct heap_error *join_held(struct inference *inference, const struct ty
 	if (value->has_owners)
 		HEAP_TRY(held_parts_note(inference->held, value->type, value->address, offset,
 					 snapshot->edge_target[edge->edge]));
-	if (edge->count == 0 || !held_parts_has(inference->held, value, offset))
+	if ((!edge->is_claim && edge->count == 0) ||
+	    !held_parts_has(inference->held, value, offset))
 		return NULL;
 	snapshot->edge_flags[edge->edge] |= HEAP_EDGE_TYPED;
 	return edge->is_futile ? NULL : inference_apply(inference, edge);

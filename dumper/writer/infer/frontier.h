@@ -22,36 +22,48 @@
 
 struct inference;
 
+enum {
+	FRONTIER_PIECE = 4096, /**< edges and objects */
+};
+
 /** Where a piece begins, and the one before it ends. */
 struct frontier_piece {
 	size_t claim;  /**< its number among those that were taken */
 	uint32_t edge; /**< of the claim's object */
 };
 
-/** An edge out of a typed slot. */
+/** An edge out of a typed slot, or, which is nearly always known at once, the claim that it makes. */
 struct typed_edge {
-	const struct heap_slot *slots; /**< [count] the slots at its place */
-	uint32_t count;
+	union {
+		struct {
+			const struct heap_slot *slots; /**< [count] the slots at its place */
+			uint32_t count;
+		};
+		struct {
+			uint64_t elements;
+			heap_type_id type;
+		}; /**< the claim */
+	};
 	uint32_t edge;
 	heap_object_id object; /**< its source */
-	bool is_futile;
+	bool is_futile, is_claim;
+	uint8_t rank; /**< of the claim */
 };
 
 struct frontier {
 	struct HEAP_ARRAY(struct frontier_piece) pieces;
-	uint32_t room;          /**< edges that the last piece still takes */
 	bool has_concerns;      /**< held_parts.h: not all words of its objects hold something */
-	struct typed_edge *own; /**< [PIECE] for a frontier of one piece */
+	struct typed_edge *own; /**< [FRONTIER_PIECE] for a frontier of one piece */
 };
 
 /** Begins an empty frontier. */
 void frontier_begin(struct inference *inference);
 
-/** Adds the object that a claim has named. @param number  of the claim, larger than those before */
+/** Prepares for objects of a type, which is that of some in the frontier. */
 HEAP_MUST_CHECK
-struct heap_error *frontier_add(struct inference *inference, size_t number, heap_object_id object);
+struct heap_error *frontier_add_type(struct inference *inference, heap_type_id type);
 
-/** Follows the edges of all objects that were added. @param claims  those that named them */
+/** Follows the edges of all pieces. @param claims  those that named their objects */
 HEAP_MUST_CHECK
 struct heap_error *frontier_follow(struct inference *inference, const struct claim_queue *claims);
 

@@ -5,6 +5,7 @@
 #include "dumper/writer/infer/infer.h"
 
 #include "dumper/base/header.h"
+#include "dumper/writer/infer/apply_claims.h"
 #include "dumper/writer/infer/conflicts.h"
 #include "dumper/writer/infer/counted.h"
 #include "dumper/writer/infer/inference.h"
@@ -16,15 +17,13 @@
 #include "dumper/writer/infer/shapes.h"
 
 #include "lib/base/cleanup.h"
-#include "lib/base/prefetch.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-	PREFETCH_DISTANCE = 12, // claims
-	SMALL_ROUNDS = 64,      // that name less than one object in MANY, and cost a whole pass
-	PATIENT_ROUNDS = 8,     // of these; then pools are divided without waiting for single hints
+	SMALL_ROUNDS = 64,  // that name less than one object in MANY, and cost a whole pass
+	PATIENT_ROUNDS = 8, // of these; then pools are divided without waiting for single hints
 	MANY = 1000,
 	FEW_NEW = 128,       // claims on less than one in so many objects are few
 	FEW_FOR_UNIONS = 16, // likewise, for the tags of unions
@@ -33,55 +32,6 @@ enum {
 };
 
 // --- applying claims ----------------------------------------------------------
-
-static void name(struct inference *inference, const struct claim *claim)
-{
-	struct capture *capture = inference->capture;
-
-	if (capture->snapshot.type[claim->object] == HEAP_NO_TYPE)
-		progress_set_done(++inference->named);
-	capture->snapshot.type[claim->object] = claim->type;
-	capture->snapshot.elements[claim->object] = claim->elements;
-	capture->snapshot.evidence[claim->object] = claim->evidence;
-	progress_step();
-	kinds_note_news(&inference->kinds, claim->object);
-}
-
-static void fetch(const struct inference *inference, heap_object_id object)
-{
-	const struct capture *capture = inference->capture;
-
-	heap_prefetch_to_write(&capture->snapshot.type[object]);
-	heap_prefetch_to_write(&capture->snapshot.elements[object]);
-	heap_prefetch_to_write(&capture->snapshot.evidence[object]);
-	heap_prefetch(&capture->snapshot.edge_first[object]);
-	heap_prefetch(&inference->kinds.of[object]);
-}
-
-/*
- * Applies all claims of a rank that wait, as if at once: first all objects get their names, then
- * all names are followed. So the order in which these claims were made does not matter.
- */
-HEAP_MUST_CHECK
-static struct heap_error *apply_claims(struct inference *inference, enum rank rank)
-{
-	const struct claim_queue *taken = claims_take(&inference->claims, rank);
-
-	frontier_begin(inference);
-	for (size_t i = 0; i < taken->count; i++) {
-		const struct claim *claim = &taken->claims[i];
-
-		if (i + PREFETCH_DISTANCE < taken->count)
-			fetch(inference, claim[PREFETCH_DISTANCE].object);
-		if (claim->object == HEAP_NO_OBJECT)
-			continue;
-		name(inference, claim);
-		HEAP_TRY(frontier_add(inference, i, claim->object));
-	}
-	HEAP_TRY(frontier_follow(inference, taken));
-	claims_taken(&inference->claims);
-	return NULL;
-}
 
 // Applies all waiting claims, and those that result from them.
 HEAP_MUST_CHECK
@@ -98,7 +48,7 @@ static struct heap_error *settle(struct inference *inference)
 		if (rank > RANK_DISCRIMINATOR && discriminators_wait(inference)) {
 			error = discriminators_apply(inference);
 		} else if (rank != RANK_NONE) {
-			error = apply_claims(inference, rank);
+			error = claims_apply(inference, rank);
 		} else if (!is_late) {
 			is_late = true;
 			error = discriminators_apply_late(inference);
@@ -349,6 +299,7 @@ static void release(struct inference *inference)
 {
 	claims_deinit(&inference->claims);
 	frontier_deinit(&inference->frontier);
+	named_part_deinit(&inference->named_part);
 	hints_deinit(&inference->hints);
 	kinds_deinit(&inference->kinds);
 	common_prefixes_deinit(&inference->common_prefixes);

@@ -7,6 +7,7 @@
  * its name; README.md tells how they work together.
  */
 
+#include "dumper/writer/infer/apply_claims.h"
 #include "dumper/writer/infer/block_prefixes.h"
 #include "dumper/writer/infer/claims.h"
 #include "dumper/writer/infer/content.h"
@@ -48,6 +49,7 @@ struct inference {
 	struct block_prefixes block_prefixes;
 	struct claims claims;
 	struct frontier frontier;
+	struct named_part named_part; /**< for rounds of one piece */
 	struct hints hints;
 	struct kinds kinds;
 	struct common_prefixes common_prefixes;
@@ -126,8 +128,11 @@ struct heap_error *inference_follow(struct inference *inference,
 HEAP_MUST_CHECK
 struct heap_error *inference_apply(struct inference *inference, const struct typed_edge *edge);
 
-/** True if inference_apply() would change nothing, now or later in this round. Thread-safe. */
-bool inference_is_futile(const struct inference *inference, const struct typed_edge *edge);
+/**
+ * Notes the claim that an edge makes, if that is known without its hints and its contents, or that
+ * inference_apply() would change nothing, now or later in this round. Thread-safe.
+ */
+void inference_foresee(const struct inference *inference, struct typed_edge *edge);
 
 /** True if a place in an object is only known to be bytes. */
 bool inference_is_raw(const struct inference *inference, heap_object_id object, uint64_t interior);

@@ -52,13 +52,11 @@ struct heap_error *kinds_init(struct kinds *kinds, struct capture *capture);
 
 void kinds_deinit(struct kinds *kinds);
 
-/** Notes a new hint or name: its object's kind is to be considered again. */
-static inline void kinds_note_news(struct kinds *kinds, heap_object_id object)
+/** Notes @p count new hints or names of blocks of a kind, which is to be considered again. */
+static inline void kinds_note_news(struct kinds *kinds, uint32_t kind, uint32_t count)
 {
-	struct kind *kind = &kinds->kinds[kinds->of[object]];
-
-	kind->news[NAMING_SURE]++;
-	kind->news[NAMING_LIKELY]++;
+	kinds->kinds[kind].news[NAMING_SURE] += count;
+	kinds->kinds[kind].news[NAMING_LIKELY] += count;
 }
 
 /** A kind's member, and prefetches the ranks and hints of those behind it, for loops over members. */

@@ -10,12 +10,10 @@
 
 #include "dumper/writer/base/pieces.h"
 #include "dumper/writer/base/progress.h"
-#include "lib/base/array.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/prefetch.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum {
 	FEW = 256,             // news about a smaller share of blocks concerns only these
@@ -180,8 +178,7 @@ struct weighed {
 
 struct weighing {
 	struct inference *inference;
-	struct weighed *found; // [count]
-	size_t count, capacity;
+	uint64_t *claimed;
 };
 
 // The claims on the objects of a piece.
@@ -252,17 +249,22 @@ static struct heap_error *weigh_piece(void *context, size_t number, void *result
 	return NULL;
 }
 
+// Threads that still weigh do not read the ranks of other objects.
 HEAP_MUST_CHECK
 static struct heap_error *join_piece(void *context, void *result)
 {
-	struct weighing *weighing = context;
+	const struct weighing *weighing = context;
 	const struct part *part = result;
 
-	if (part->count == 0)
-		return NULL;
-	HEAP_TRY(heap_reserve(weighing->found, weighing->capacity, weighing->count + part->count));
-	memcpy(&weighing->found[weighing->count], part->found, part->count * sizeof(*part->found));
-	weighing->count += part->count;
+	*weighing->claimed += part->count;
+	for (size_t i = 0; i < part->count; i++) {
+		const struct weighed *weighed = &part->found[i];
+
+		HEAP_TRY(claims_add(&weighing->inference->claims, weak_rank(weighed->claim.fit),
+				    &(struct claim){ weighed->object, weighed->claim.type,
+						     weighed->claim.elements, HEAP_EVIDENCE_POINTER,
+						     false }));
+	}
 	return NULL;
 }
 
@@ -274,34 +276,19 @@ static void release_piece(void *result)
 	free(part->found);
 }
 
-static void weighing_deinit(struct weighing *weighing)
-{
-	free(weighing->found);
-}
-
 struct heap_error *naming_weigh_hints(struct inference *inference, uint64_t *claimed)
 {
-	CLEANUP(weighing_deinit) struct weighing weighing = { .inference = inference };
+	struct weighing weighing = { inference, claimed };
 
 	// By address, so that memory is read once and in order.
-	HEAP_TRY(pieces_run(&(struct piece_work){
+	return pieces_run(&(struct piece_work){
 		.count = ((size_t)inference->capture->objects.count + PIECE - 1) / PIECE,
 		.part_size = sizeof(struct part),
 		.work = weigh_piece,
 		.join = join_piece,
 		.release = release_piece,
 		.context = &weighing,
-	}));
-	for (size_t i = 0; i < weighing.count; i++) {
-		const struct weighed *weighed = &weighing.found[i];
-
-		++*claimed;
-		HEAP_TRY(claims_add(&inference->claims, weak_rank(weighed->claim.fit),
-				    &(struct claim){ weighed->object, weighed->claim.type,
-						     weighed->claim.elements, HEAP_EVIDENCE_POINTER,
-						     false }));
-	}
-	return NULL;
+	});
 }
 
 // --- second thoughts ---------------------------------------------------------
