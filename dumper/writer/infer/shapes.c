@@ -19,6 +19,7 @@ enum {
 	MAX_FIELDS = 12,  // of a shape; what follows is bytes
 	LEAST_TEXT = 4,   // letters
 	LONG_TEXT = 16,   // which is text whatever comes after it
+	SMALLEST = 24,    // bytes of glibc's smallest block: what the program asked for may be less
 	AGREEMENT = 90,   // per cent of the words of a field that hold anything
 	LEAST_ADDRESS = 65536,
 	NAME_SIZE = 256,
@@ -113,9 +114,16 @@ static enum field_class classify(const struct naming *naming, uint64_t word)
 	return is_text_word(word) ? FIELD_TEXT : FIELD_NUMBER;
 }
 
+// True if the sizes of blocks are those that the program asked for.
+static bool has_exact_sizes(const struct capture *capture)
+{
+	return capture->process.origin != HEAPSNAP_ORIGIN_ATTACHED &&
+	       capture->process.origin != HEAPSNAP_ORIGIN_CORE;
+}
+
 /*
  * True for a string in a block of its own: letters up to a NUL, which fill a good part of the block.
- * A word that points to a block is no text, though the bytes of an address may read as letters.
+ * An address is no text, though its bytes may read as letters.
  */
 static bool is_text(const struct naming *naming, heap_object_id object)
 {
@@ -124,6 +132,7 @@ static bool is_text(const struct naming *naming, heap_object_id object)
 	uint64_t size = objects_size(&capture->objects, object);
 	uint32_t edge = capture->snapshot.edge_first[object];
 	size_t seen = size < sizeof(bytes) ? size : sizeof(bytes), length = 0, letter;
+	uint64_t first = 0;
 
 	pages_read(naming->pages, capture->objects.address[object], bytes, seen);
 	while (length < seen && (letter = letter_size(bytes + length, seen - length)) > 0)
@@ -134,8 +143,10 @@ static bool is_text(const struct naming *naming, heap_object_id object)
 		return false;
 	if (length == seen)
 		return size > seen;
-	return length >= LEAST_TEXT && bytes[length] == '\0' &&
-	       (length >= LONG_TEXT || length >= size / 2);
+	memcpy(&first, bytes, seen < sizeof(first) ? seen : sizeof(first));
+	return length >= LEAST_TEXT && bytes[length] == '\0' && !is_address(naming, first) &&
+	       (length >= LONG_TEXT || length >= size / 2 ||
+		(size <= SMALLEST && !has_exact_sizes(capture)));
 }
 
 // --- the shape of a kind -----------------------------------------------------
@@ -324,23 +335,37 @@ static struct heap_error *find_struct(struct naming *naming, const struct shape 
 
 // --- all kinds ---------------------------------------------------------------
 
+static void set_one(struct naming *naming, heap_object_id object, heap_type_id type,
+		    uint64_t elements)
+{
+	naming->capture->snapshot.type[object] = type;
+	naming->capture->snapshot.elements[object] = elements;
+	naming->capture->snapshot.evidence[object] = HEAP_EVIDENCE_SHAPE;
+}
+
 static void set(struct naming *naming, uint32_t kind, heap_type_id type, uint64_t elements)
 {
-	for (uint32_t i = naming->first[kind]; i < naming->first[kind + 1]; i++) {
-		heap_object_id object = naming->members[i];
+	for (uint32_t i = naming->first[kind]; i < naming->first[kind + 1]; i++)
+		set_one(naming, naming->members[i], type, elements);
+}
 
-		naming->capture->snapshot.type[object] = type;
-		naming->capture->snapshot.elements[object] = elements;
-		naming->capture->snapshot.evidence[object] = HEAP_EVIDENCE_SHAPE;
-	}
+static uint32_t module_of(const struct capture *capture, uint32_t kind)
+{
+	return capture->snapshot.sites[capture->site_of_kind[kind]].module;
 }
 
 // True if the code that allocates a kind of blocks has debug information, or is not known.
 static bool has_debug(const struct capture *capture, uint32_t kind)
 {
-	uint32_t module = capture->snapshot.sites[capture->site_of_kind[kind]].module;
+	uint32_t module = module_of(capture, kind);
 
 	return module == HEAP_NO_INDEX || capture->modules.modules[module].has_debug;
+}
+
+// True if nothing is known of the code that allocates a kind of blocks but its name.
+static bool is_unknown(const struct capture *capture, uint32_t kind)
+{
+	return module_of(capture, kind) == HEAP_NO_INDEX || !has_debug(capture, kind);
 }
 
 // True if its code has no debug information, and no block of it has a type or parts.
@@ -367,6 +392,20 @@ static bool are_texts(const struct naming *naming, uint32_t kind)
 			return false;
 	}
 	return true;
+}
+
+// Names each block of a kind that reads as text and has no type: blocks beside it may be something else.
+static void name_texts(struct naming *naming, uint32_t kind)
+{
+	for (uint32_t i = naming->first[kind]; i < naming->first[kind + 1]; i++) {
+		heap_object_id object = naming->members[i];
+
+		progress_step();
+		if (naming->capture->snapshot.evidence[object] == HEAP_EVIDENCE_NONE &&
+		    is_text(naming, object))
+			set_one(naming, object, naming->character,
+				objects_size(&naming->capture->objects, object));
+	}
 }
 
 // The class of a kind's blocks, if nothing but its name and its size is known.
@@ -432,6 +471,10 @@ static struct heap_error *name_all(struct naming *naming)
 			continue;
 		HEAP_TRY(find_struct(naming, &shape, &type));
 		set(naming, i, type, 1);
+	}
+	for (uint32_t i = 0; i < kinds->count && !progress_is_late(); i++) {
+		if (is_unknown(naming->capture, i))
+			name_texts(naming, i);
 	}
 	return NULL;
 }
@@ -507,7 +550,7 @@ static struct heap_error *name_blocks(struct capture *capture)
 struct heap_error *shapes_name(struct capture *capture)
 {
 	for (uint32_t i = 0; i < capture->objects.kinds.count; i++) {
-		if (!has_debug(capture, i))
+		if (is_unknown(capture, i))
 			return name_blocks(capture);
 	}
 	return NULL;
