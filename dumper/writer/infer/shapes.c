@@ -3,6 +3,7 @@
 
 #include "dumper/writer/base/progress.h"
 #include "dumper/writer/scan/page_cache.h"
+#include "dumper/writer/scan/sites.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/escape.h"
 #include "lib/base/hash_table.h"
@@ -349,23 +350,18 @@ static void set(struct naming *naming, uint32_t kind, heap_type_id type, uint64_
 		set_one(naming, naming->members[i], type, elements);
 }
 
-static uint32_t module_of(const struct capture *capture, uint32_t kind)
-{
-	return capture->snapshot.sites[capture->site_of_kind[kind]].module;
-}
-
-// True if the code that allocates a kind of blocks has debug information, or is not known.
+// True if debug information tells the types of the code that allocates a kind of blocks, or if that is not known.
 static bool has_debug(const struct capture *capture, uint32_t kind)
 {
-	uint32_t module = module_of(capture, kind);
-
-	return module == HEAP_NO_INDEX || capture->modules.modules[module].has_debug;
+	return sites_has_types(capture, capture->site_of_kind[kind]);
 }
 
 // True if nothing is known of the code that allocates a kind of blocks but its name.
 static bool is_unknown(const struct capture *capture, uint32_t kind)
 {
-	return module_of(capture, kind) == HEAP_NO_INDEX || !has_debug(capture, kind);
+	const struct heap_site *site = &capture->snapshot.sites[capture->site_of_kind[kind]];
+
+	return site->module == HEAP_NO_INDEX || !has_debug(capture, kind);
 }
 
 // True if its code has no debug information, and no block of it has a type or parts.

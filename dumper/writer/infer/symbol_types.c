@@ -3,6 +3,7 @@
 
 #include "dumper/writer/infer/library_types.h"
 #include "dumper/writer/scan/capture.h"
+#include "dumper/writer/scan/sites.h"
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
 #include "lib/types/templates.h"
@@ -130,11 +131,6 @@ struct made {
 	enum form form;
 };
 
-static bool has_debug(const struct capture *capture, uint32_t module)
-{
-	return module == HEAP_NO_INDEX || capture->modules.modules[module].has_debug;
-}
-
 // The innermost function on the way to a kind's blocks that tells what it makes. Those of the
 // standard library are asked, and the first of the program.
 static bool find_match(const struct capture *capture, uint32_t kind, struct match *match)
@@ -188,7 +184,7 @@ static struct heap_error *find_all_made(struct finding *finding)
 	const struct capture *capture = finding->capture;
 
 	for (uint32_t i = 0; i < capture->objects.kinds.count; i++) {
-		if (has_debug(capture, capture->snapshot.sites[capture->site_of_kind[i]].module))
+		if (sites_has_types(capture, capture->site_of_kind[i]))
 			continue;
 		HEAP_TRY(find_made(finding, i));
 	}
@@ -408,7 +404,7 @@ static struct heap_error *decide_all(struct finding *finding, struct symbol_type
 static bool has_unknown_code(const struct capture *capture)
 {
 	for (uint32_t i = 0; i < capture->objects.kinds.count; i++) {
-		if (!has_debug(capture, capture->snapshot.sites[capture->site_of_kind[i]].module))
+		if (!sites_has_types(capture, capture->site_of_kind[i]))
 			return true;
 	}
 	return false;

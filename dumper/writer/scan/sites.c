@@ -232,3 +232,26 @@ struct heap_error *sites_find(struct capture *capture, const struct site_knowled
 	heap_hash_table_deinit(&search.by_address);
 	return error;
 }
+
+static bool has_types(const struct module *module)
+{
+	const struct heap_types *types = &module->debug.types;
+
+	for (heap_type_id i = 1; i < types->count; i++) {
+		if (types->types[i].kind != HEAP_TYPE_BASE)
+			return true;
+	}
+	return false;
+}
+
+bool sites_has_types(const struct capture *capture, heap_site_id id)
+{
+	const struct heap_site *site = &capture->snapshot.sites[id];
+	const struct module *module;
+
+	if (site->module == HEAP_NO_INDEX)
+		return true;
+	module = &capture->modules.modules[site->module];
+	return module->has_debug && *(capture->strings.bytes + site->file) != '\0' &&
+	       has_types(module);
+}

@@ -28,4 +28,10 @@ struct site_knowledge {
 HEAP_MUST_CHECK
 struct heap_error *sites_find(struct capture *capture, const struct site_knowledge *knowledge);
 
+/**
+ * True if debug information tells the types of the code at a site, or if that code is not known. A
+ * module with debug information may have objects without it, and some has no types (gcc -g1).
+ */
+bool sites_has_types(const struct capture *capture, heap_site_id id);
+
 #endif
