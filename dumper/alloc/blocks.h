@@ -40,7 +40,7 @@ void *heapsnap_allocate_aligned(size_t alignment, size_t size, uint64_t site, un
 
 void *heapsnap_reallocate(void *block, size_t size, uint64_t site);
 
-/** How many bytes of the block the program may use. */
+/** The usable bytes of a block. */
 size_t heapsnap_usable_size(void *block);
 
 /** The header just before a block. */
@@ -62,7 +62,7 @@ static inline uint16_t *heapsnap_signature(const struct heapsnap_header *header)
 	return (uint16_t *)((uintptr_t)(header + 1) - sizeof(uint16_t));
 }
 
-/** Signs: from here on the block is live. The signature is the last store. */
+/** Signs the header: from here on the block is live. The signature is the last store. */
 HEAPSNAP_INLINE void heapsnap_sign(struct heapsnap_header *header, const void *block,
 				   uint64_t extent, uint64_t site, bool is_special)
 {
@@ -85,7 +85,10 @@ static inline bool heapsnap_is_plain(const void *block)
 	return *heapsnap_signature(heapsnap_header_of(block)) & heapsnap_hot.plain;
 }
 
-/** Wipes: from here on the block is not live. To be called before the next allocator may reuse it. */
+/**
+ * Wipes the header: from here on the block is not live. To be called before the next allocator may
+ * reuse it.
+ */
 HEAPSNAP_INLINE void heapsnap_wipe(struct heapsnap_header *header)
 {
 	__atomic_store_n(heapsnap_signature(header), HEAPSNAP_WIPED, __ATOMIC_RELAXED);
@@ -127,7 +130,7 @@ void *heapsnap_adopt_slowly(char *base, size_t size, uint64_t site, unsigned fla
 void *heapsnap_adopt_at(char *base, size_t size, uint64_t site, unsigned flags,
 			struct heapsnap_frame frame);
 
-/** Frees what is not plain: aligned, foreign, damaged, freed before, or of the arena. */
+/** Frees a block that is not plain: aligned, foreign, damaged, freed before, or of the arena. */
 void heapsnap_release_other(void *block);
 
 typedef void *heapsnap_slow_path(char *base, size_t size, uint64_t site, unsigned flags);

@@ -29,7 +29,7 @@ struct heapsnap_hot {
 	uint16_t plain; /**< the same, or 0 where free() has to verify all blocks */
 };
 
-/** Its other functions; all NULL but calloc until it is found. */
+/** The other functions of the next allocator; until it is found, all but calloc are NULL. */
 struct heapsnap_allocator {
 	void *(*calloc)(size_t count, size_t size);
 	void *(*realloc)(void *block, size_t size);
@@ -41,7 +41,7 @@ struct heapsnap_allocator {
 extern struct heapsnap_hot heapsnap_hot __attribute__((visibility("hidden")));
 extern struct heapsnap_allocator heapsnap_next __attribute__((visibility("hidden")));
 
-/** Finds it, once; then heapsnap_blocks_begin() is called. */
+/** Finds the next allocator, once, and then calls heapsnap_blocks_begin(). */
 void heapsnap_next_init(void);
 
 bool heapsnap_is_found(void);

@@ -11,7 +11,7 @@
  * library.
  */
 
-/** Looks whether the program replaces one of them, or malloc itself. */
+/** Checks if the program replaces one of them, or malloc itself. */
 void heapsnap_operators_init(void);
 
 #endif

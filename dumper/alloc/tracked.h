@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-/** Notes that a piece has a label, if it is one. @return whether it is */
+/** Notes that a piece has a label. @return false: it is no piece */
 bool heapsnap_tracked_set_labelled(const void *piece);
 
 #endif

@@ -44,10 +44,10 @@ void heapsnap_watch(const void *block, size_t size, uint64_t site, bool moved);
 /** Before a block is freed, or moved: what is known of it. @return backtrace 0: it is no sample */
 struct heapsnap_sampled heapsnap_unwatch(const void *block);
 
-/** malloc, when heapsnap_bytes_left has run out. */
+/** malloc's slow path, when heapsnap_bytes_left has run out. */
 void *heapsnap_allocate_slowly(size_t size, uint64_t site);
 
-/** Frees what may be a sample. */
+/** Frees a block that may be a sample. */
 void heapsnap_release_watched(void *block);
 
 HEAPSNAP_INLINE void *heapsnap_allocate(size_t size, unsigned flags)

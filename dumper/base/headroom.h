@@ -20,7 +20,7 @@ enum {
 	HEAPSNAP_HEADROOM_PATH = 1024,
 };
 
-/** Where the kernel's files are. */
+/** The paths of the kernel's files. */
 struct heapsnap_headroom_places {
 	const char *groups_1;   /**< directory of the memory controller, version 1 */
 	const char *groups_2;   /**< of version 2 */

@@ -19,7 +19,7 @@
 
 struct heapsnap_note {
 	uint32_t version;         /**< HEAPSNAP_NOTE_VERSION */
-	uint32_t takes_snapshots; /**< 0: the library for traces alone */
+	uint32_t takes_snapshots; /**< 0: the trace-only library */
 	int64_t announcement;     /**< address of heapsnap_announcement minus that of this field */
 };
 

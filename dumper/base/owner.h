@@ -26,7 +26,7 @@ bool heapsnap_owner_init(void (*begin_anew)(bool is_wiped));
 /** False in a child of vfork(), and before heapsnap_owner_init(). */
 bool heapsnap_is_owner(void);
 
-/** In a child of fork(), which needs no look at its parent to know that it is one. */
+/** To be called in a child of fork(), which then need not compare pids to know that it is one. */
 void heapsnap_owner_fork(void);
 
 /** The owner's process id; 0 before heapsnap_owner_init(). */

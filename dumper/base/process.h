@@ -36,16 +36,16 @@ extern char *heapsnap_writer_environment[2 + HEAPSNAP_WRITER_VARIABLES];
  */
 void *heapsnap_reserve(size_t bytes);
 
-/** The same for what is about this process: a child of fork() finds zeros (Linux 4.14). */
+/** The same for data about this process: a child of fork() finds zeros (Linux 4.14). */
 void *heapsnap_reserve_own(size_t bytes);
 
-/** Gives back what heapsnap_reserve() gave. */
+/** Releases memory of heapsnap_reserve(). */
 void heapsnap_unreserve(void *memory, size_t bytes);
 
-/** Where the library's first page is, as dladdr() has it. */
+/** The address of the library's first page, from dladdr(). */
 const void *heapsnap_library_base(void);
 
-/** Fills it all in, once, when the library is loaded. */
+/** Fills in the structure. To be called once, when the library is loaded. */
 void heapsnap_process_init(void);
 
 #endif

@@ -42,19 +42,19 @@ enum heapsnap_thread_state {
 	HEAPSNAP_THREAD_SLEEPING, /**< asleep in the kernel; some registers are known */
 };
 
-/** The result that the writer makes: a snapshot, or a report of unfreed blocks. */
+/** The writer's product: a snapshot, or a report of unfreed blocks. */
 enum heapsnap_report {
 	HEAPSNAP_REPORT_NONE,
 	HEAPSNAP_REPORT_STANDARD_ERROR,
 	HEAPSNAP_REPORT_FILE, /**< by the pattern */
 };
 
-/** How the writer comes to a process. */
+/** The origin of the process that the writer reads. */
 enum heapsnap_origin {
 	HEAPSNAP_ORIGIN_LIBRARY,  /**< the library is in it, and has stopped it */
 	HEAPSNAP_ORIGIN_ATTACHED, /**< heapsnap attach has: blocks have no headers */
 	HEAPSNAP_ORIGIN_CORE,     /**< heapsnap core: it is dead, and the image a file */
-	HEAPSNAP_ORIGIN_TRACED,   /**< the library for traces alone: blocks have no headers */
+	HEAPSNAP_ORIGIN_TRACED,   /**< the trace-only library: blocks have no headers */
 };
 
 /** A thread at the moment of the clone. */
@@ -96,14 +96,14 @@ struct heapsnap_step {
 	uint32_t next;    /**< private to the library: of a chain of steps with one hash */
 };
 
-/** Code that dlclose() has unmapped: what steps before this one say of it is of that code. */
+/** Code that dlclose() has unmapped: earlier steps in its range belong to that code. */
 struct heapsnap_unmapped {
 	uint64_t start, end;
 	uint32_t step;
 	uint32_t unused;
 };
 
-/** Blocks of one site and size, and how the first of them came to be. */
+/** Blocks of one site and size, and the backtrace of the first of them. */
 struct heapsnap_kind {
 	uint64_t site;      /**< as in the block's header; 0: the entry is free */
 	uint64_t size;      /**< bytes */
@@ -111,7 +111,7 @@ struct heapsnap_kind {
 	uint32_t looks;     /**< private to the library */
 };
 
-/** A block that was sampled: how it came to be itself. */
+/** A sampled block, with its own backtrace. */
 struct heapsnap_sample {
 	uint64_t block;   /**< 0: the entry is free; what is not live any more counts for nothing */
 	uint64_t time_ns; /**< when it was allocated, on the clock of heapsnap_process.clock_ns */

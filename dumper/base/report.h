@@ -38,7 +38,7 @@ bool heapsnap_report_is_possible(void);
  */
 bool heapsnap_report_would_disturb(void);
 
-/** The text of an errno that clone, open and their like give. async-signal-safe. */
+/** The message of an errno of clone, open and similar calls. async-signal-safe. */
 const char *heapsnap_error_text(int number);
 
 #endif

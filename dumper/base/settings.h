@@ -13,7 +13,7 @@
 
 enum {
 #ifdef HEAPSNAP_UNTRACKED
-	HEAPSNAP_TAKES_SNAPSHOTS = 0, /**< this is the library for traces alone (untracked.h) */
+	HEAPSNAP_TAKES_SNAPSHOTS = 0, /**< this is the trace-only library (untracked.h) */
 #else
 	HEAPSNAP_TAKES_SNAPSHOTS = 1,
 #endif
@@ -33,15 +33,15 @@ struct heapsnap_settings {
 	bool verbose;            /**< HEAPSNAP_VERBOSE: say when a snapshot has been written */
 	uint64_t writer_memory;  /**< HEAPSNAP_WRITER_MEMORY: bytes; 0: what is free */
 	uint64_t writer_time_ns; /**< HEAPSNAP_WRITER_TIME, for types; 0: any */
-	uint64_t stop_ns;        /**< HEAPSNAP_STOP: that stopping the threads may take */
-	uint64_t registers_ns;   /**< HEAPSNAP_REGISTERS: that holding sleepers may take */
-	bool writer_nice;        /**< HEAPSNAP_WRITER_NICE: it takes what others leave */
-	uint32_t oldest;         /**< HEAPSNAP_OLDEST: sampled blocks to find the holders of */
+	uint64_t stop_ns;        /**< HEAPSNAP_STOP: time limit for stopping the threads */
+	uint64_t registers_ns;   /**< HEAPSNAP_REGISTERS: time limit for holding sleeping threads */
+	bool writer_nice;        /**< HEAPSNAP_WRITER_NICE: the writer runs at idle priority */
+	uint32_t oldest; /**< HEAPSNAP_OLDEST: the number of sampled blocks to find paths for */
 };
 
 extern struct heapsnap_settings heapsnap_settings;
 
-/** True if a trigger has the process frozen: for a snapshot, or for the holders of old blocks. */
+/** True if a trigger has the process frozen: for a snapshot, or for the paths to old blocks. */
 static inline bool heapsnap_freezes(void)
 {
 	return HEAPSNAP_TAKES_SNAPSHOTS || heapsnap_settings.oldest > 0;

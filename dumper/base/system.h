@@ -66,7 +66,7 @@ static inline __attribute__((always_inline)) long heapsnap_system(long number, l
 /** The kernel's signal set: 64 signals. */
 typedef uint64_t heapsnap_signals;
 
-/** Now, on the clock of the kernel's that never jumps. */
+/** The time on the kernel's monotonic clock. */
 uint64_t heapsnap_monotonic_ns(void);
 
 /** Since 1970, UTC. */
@@ -85,7 +85,7 @@ void heapsnap_block_signals(heapsnap_signals *before);
 
 void heapsnap_restore_signals(const heapsnap_signals *mask);
 
-/** Sleeps while *word is @p value, until woken or @p timeout_ns have passed (0: for ever). */
+/** Sleeps while *word is @p value, until woken or @p timeout_ns have passed (0: no limit). */
 void heapsnap_futex_wait(volatile uint32_t *word, uint32_t value, uint64_t timeout_ns);
 
 /** Wakes all that sleep on @p word. */

@@ -48,7 +48,7 @@ long heapsnap_waiter_start(struct heapsnap_waiter *waiter, void (*function)(void
 long heapsnap_clone_running(long flags, char *top, void (*function)(void), volatile uint32_t *tid,
 			    void *storage);
 
-/** Waits until the thread is no more, also for the kernel. async-signal-safe. */
+/** Waits until the kernel has ended the thread, too. async-signal-safe. */
 void heapsnap_waiter_join(const struct heapsnap_waiter *waiter);
 
 /**

@@ -15,7 +15,7 @@
  * no handler of its own when the setting was made; a handler that it installs later replaces ours.
  */
 
-/** Once or more: begins to watch for what the setting says. */
+/** Begins to watch for the ends that the setting names. May be called again. */
 void heapsnap_ending_init(void);
 
 #endif

@@ -191,7 +191,7 @@ static bool set_trace(const char *value)
 	return heapsnap_trace_set(value) == 0;
 }
 
-// Parts that the library for traces alone lacks, or has where it looks for old blocks.
+// Parts that the trace-only library lacks, or has for the oldest blocks.
 enum needs {
 	NEEDS_NOTHING,
 	NEEDS_FREEZING,

@@ -23,10 +23,10 @@
 
 #include <stdint.h>
 
-/** Where the program was when it was interrupted; a ucontext_t. */
+/** The interrupted context of the program; a ucontext_t. */
 typedef void heapsnap_context;
 
-/** Notes the calling thread as the one that triggered. It must then stay where it is. */
+/** Notes the calling thread as the one that triggered. It must then not move on. */
 void heapsnap_freeze_note_caller(const heapsnap_context *context);
 
 /** Notes that no thread triggered. */

@@ -31,34 +31,34 @@ void heapsnap_gate_note(struct heapsnap_thread *thread, const ucontext_t *contex
  */
 int heapsnap_gate_install(void);
 
-/** Shuts the gate. Nobody has been asked. */
+/** Shuts the gate. No thread has been signalled yet. */
 void heapsnap_gate_shut(void);
 
-/** Puts a thread on the list of those to ask. @return false: it has been asked already */
+/** Puts a thread on the list of those to signal. @return false: it is there already */
 bool heapsnap_gate_ask(uint32_t slot);
 
-/** Sends the signal to those that are new on the list. @return how many those are */
+/** Sends the signal to the new threads on the list. @return their number */
 uint32_t heapsnap_gate_send(void);
 
-/** @return whether a thread has not been asked, or could not be */
+/** True if a thread has not been signalled, or could not be. */
 bool heapsnap_gate_may_ask(uint32_t slot);
 
-/** @return whether a signal could not be queued since the last call: there are too many */
+/** True if a signal could not be queued since the last call: there are too many. */
 bool heapsnap_gate_was_refused(void);
 
-/** @return whether a thread has been asked, and has not answered */
+/** True if a thread has been signalled, and has not answered. */
 bool heapsnap_gate_is_expected(uint32_t slot);
 
-/** Expects no answer of a thread any more. */
+/** No longer expects an answer of a thread. */
 void heapsnap_gate_excuse(uint32_t slot);
 
-/** Waits until all have answered, or for a while. @return whether all have */
+/** Waits until all have answered, or for a while. @return true if all have */
 bool heapsnap_gate_wait(uint64_t wait_ns);
 
 /** Opens the gate. @return when: heapsnap_monotonic_ns() */
 uint64_t heapsnap_gate_open(void);
 
-/** System calls that asking, waiting and opening have taken so far in this thread. */
+/** The number of system calls that this thread has made in the functions above. */
 extern uint64_t heapsnap_gate_calls;
 
 #endif

@@ -20,7 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** Finds whom to ask. @return false if memory is short */
+/** Finds the allocator's statistics function. @return false if memory is short */
 bool heapsnap_growth_init(void);
 
 /** @param bytes  allocated by this thread since its last call */

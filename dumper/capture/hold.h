@@ -42,7 +42,7 @@ void heapsnap_hold_init(void);
 bool heapsnap_hold(const struct heapsnap_tasks *tasks, const uint32_t *slots, uint32_t count,
 		   uint64_t time_ns);
 
-/** @return whether a thread is held, or is about to be: it must get no signal of ours */
+/** True if a thread is held, or is about to be: it must get no signal of ours. */
 bool heapsnap_hold_has(uint32_t slot);
 
 /** Lets all threads go on. */

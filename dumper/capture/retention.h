@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-/** Once, when the setting is made. @return false if memory is short */
+/** To be called once, when the setting is made. @return false if memory is short */
 bool heapsnap_keep_init(void);
 
 /**

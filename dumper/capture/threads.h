@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** How a system call takes it that its thread is stopped meanwhile. */
+/** The effect of stopping a thread on the system call that it sleeps in. */
 enum heapsnap_call {
 	HEAPSNAP_CALL_FRAGILE,   /**< may fail with EINTR, or cannot be stopped: leave alone */
 	HEAPSNAP_CALL_REPAIRED,  /**< a tracer can have it restarted (x86-64 alone) */
@@ -65,7 +65,7 @@ uint32_t heapsnap_tasks_count(const struct heapsnap_tasks *tasks);
 
 void heapsnap_tasks_close(struct heapsnap_tasks *tasks);
 
-/** Looks where a thread sleeps, if it does. */
+/** Finds the system call that a thread sleeps in, if it does. */
 void heapsnap_task_look(const struct heapsnap_tasks *tasks, uint32_t tid,
 			struct heapsnap_task *result);
 
@@ -76,7 +76,7 @@ void heapsnap_task_look_signal(const struct heapsnap_tasks *tasks, uint32_t tid,
 /** @return processor time that a thread of this process has used, in ns; 0: it is gone */
 uint64_t heapsnap_task_time(uint32_t tid);
 
-/** System calls that the functions above have made so far. */
+/** The number of system calls that the functions above have made so far. */
 extern uint64_t heapsnap_tasks_calls;
 
 #endif

@@ -17,13 +17,13 @@
 
 #include <stdint.h>
 
-/** Starts the thread if one of the two is set and it does not live. */
+/** Starts the thread if one of the two is set and it is not running. */
 void heapsnap_timer_start(void);
 
 /** Ends the thread, and waits until it has; heapsnap_timer_start() starts it anew. */
 void heapsnap_timer_stop(void);
 
-/** Tells it of a new setting. */
+/** Tells the thread of a new setting. */
 void heapsnap_timer_changed(void);
 
 /** Its thread id, or 0. async-signal-safe. */

@@ -22,10 +22,10 @@ void heapsnap_trigger_init(void);
 /** Waits until no snapshot is being written, and the thread that waits for it has ended. */
 void heapsnap_trigger_rest(void);
 
-/** How many snapshots this process has taken. */
+/** The number of snapshots that this process has taken. */
 uint32_t heapsnap_trigger_count(void);
 
-/** When it took the last, on the clock that never jumps; 0: never. */
+/** The time of the last snapshot, on the monotonic clock; 0: there was none. */
 uint64_t heapsnap_trigger_latest_ns(void);
 
 /**

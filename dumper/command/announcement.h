@@ -38,7 +38,7 @@ struct own_libraries {
 
 struct announcement {
 	bool has_library;     /**< one of ours is loaded */
-	bool takes_snapshots; /**< not the one for traces alone */
+	bool takes_snapshots; /**< false: the trace-only library */
 	bool is_known;        /**< the library says how it is captured: */
 
 	int signal;                    /**< 1 to 63; 0 unless handler says that there is one */

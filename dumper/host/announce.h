@@ -35,10 +35,10 @@ enum {
 	HEAPSNAP_ANNOUNCEMENT_VERSION = 1,
 };
 
-/** Who answers the signal. Only with HEAPSNAP_HANDLER_OURS may it be sent. */
+/** The owner of the signal's handler. The signal may be sent only with HEAPSNAP_HANDLER_OURS. */
 enum heapsnap_handler {
-	HEAPSNAP_HANDLER_NONE,     /**< no signal is wanted: traces alone, set-user-id, stays out */
-	HEAPSNAP_HANDLER_OURS,     /**< the signal takes a snapshot */
+	HEAPSNAP_HANDLER_NONE, /**< no signal is wanted: trace-only mode, set-user-id, stays out */
+	HEAPSNAP_HANDLER_OURS, /**< the signal takes a snapshot */
 	HEAPSNAP_HANDLER_EARLIER,  /**< the program had a handler before we were loaded */
 	HEAPSNAP_HANDLER_REPLACED, /**< the program has installed a handler of its own since */
 	HEAPSNAP_HANDLER_IGNORED,  /**< the program has had the signal ignored since */
@@ -48,7 +48,7 @@ enum heapsnap_handler {
 	HEAPSNAP_HANDLER_SANDBOX,  /**< the program's seccomp filter would end it for a snapshot */
 };
 
-/** Whose blocks the program's are. */
+/** The allocator of the program's blocks. */
 enum heapsnap_whose_malloc {
 	HEAPSNAP_ALLOCATOR_OURS,
 	HEAPSNAP_ALLOCATOR_OTHER,     /**< another malloc comes before ours: nothing is tracked */
@@ -70,11 +70,11 @@ struct heapsnap_announcement {
 	uint32_t signal;    /**< that asks for a snapshot; 0: none */
 	uint32_t handler;   /**< enum heapsnap_handler */
 	uint32_t allocator; /**< enum heapsnap_whose_malloc */
-	/** When the handler was last seen for certain, on CLOCK_MONOTONIC. */
+	/** The last time at which the handler's state was certain, on CLOCK_MONOTONIC. */
 	uint64_t looked_ns;
 	uint32_t changes; /**< how often handler has changed */
 
-	uint32_t takes_snapshots; /**< 0: traces alone, or it stays out of the program */
+	uint32_t takes_snapshots; /**< 0: trace-only mode, or it stays out of the program */
 
 	uint32_t writing; /**< 1 while a snapshot is being taken or written */
 	uint32_t begun;   /**< snapshots that have been begun by this process */
@@ -109,7 +109,7 @@ void heapsnap_announce_handler(enum heapsnap_handler handler);
 /** The program is about to forbid itself what a snapshot takes: see sandbox.h. */
 void heapsnap_announce_sandbox(void);
 
-/** In a child of fork(): what was announced is its parent's. */
+/** To be called in a child of fork(), where the announcement is still its parent's. */
 void heapsnap_announce_child(void);
 
 #endif

@@ -11,7 +11,7 @@
  * mode the frees of such a module would be missed.
  */
 
-/** Finds libc's dlopen(). When the library is loaded. */
+/** Finds libc's dlopen(). To be called when the library is loaded. */
 void heapsnap_deepbind_init(void);
 
 #endif

@@ -13,10 +13,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/** Finds out, and says so in one line if it is not. When the library is loaded. */
+/** Finds out, and reports another malloc in one line. To be called when the library is loaded. */
 void heapsnap_first_init(void);
 
-/** Whose it is; HEAPSNAP_ALLOCATOR_OURS before heapsnap_first_init(). */
+/** The allocator behind malloc; HEAPSNAP_ALLOCATOR_OURS before heapsnap_first_init(). */
 enum heapsnap_whose_malloc heapsnap_first(void);
 
 /** True if malloc is not ours, a sanitizer's or another. */

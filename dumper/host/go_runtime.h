@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-/** Looks at the program's ELF notes. When the library is loaded. */
+/** Reads the program's ELF notes. To be called when the library is loaded. */
 void heapsnap_go_init(void);
 
 /** True if the program is written in Go, and its runtime takes the signal. async-signal-safe. */

@@ -10,13 +10,13 @@
 
 #include <stdbool.h>
 
-/** Finds libc's functions. When the library is loaded. */
+/** Finds libc's functions. To be called when the library is loaded. */
 void heapsnap_sandbox_init(void);
 
-/** True once the program has installed a seccomp filter, as far as it did so through libc. */
+/** True once the program has installed a seccomp filter through libc. */
 bool heapsnap_is_sandboxed(void);
 
-/** True if a filter that the program has installed ends it for a call that a snapshot takes. */
+/** True if a filter of the program kills it for a system call that a snapshot needs. */
 bool heapsnap_sandbox_forbids_snapshots(void);
 
 #endif

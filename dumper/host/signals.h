@@ -23,7 +23,7 @@
 
 typedef void heapsnap_signal_handler(int number, siginfo_t *info, void *context);
 
-/** Finds libc's functions. When the library is loaded. */
+/** Finds libc's functions. To be called when the library is loaded. */
 void heapsnap_signals_init(void);
 
 /**
@@ -49,7 +49,7 @@ void heapsnap_signals_drop(int number);
 /** Looks at who answers the signal that asks for snapshots, and announces it. async-signal-safe. */
 void heapsnap_signals_look(void);
 
-/** The same once in a while, for malloc's slow path: at most one system call a second. */
+/** The same for malloc's slow path, now and then: at most one system call a second. */
 void heapsnap_signals_look_sometimes(void);
 
 #endif

@@ -66,7 +66,7 @@ static inline bool heapsnap_is_known(uint64_t site, uint64_t size)
 	       __atomic_load_n(heapsnap_displaced_slot(word), __ATOMIC_RELAXED) == word;
 }
 
-/** The facts that are noted of a block when it is made. */
+/** The facts that are noted of a new block. */
 struct heapsnap_making {
 	uint64_t site;      /**< that matters */
 	uint32_t backtrace; /**< of a sampled one; else 0 */
@@ -130,7 +130,7 @@ static inline __attribute__((always_inline)) uint64_t heapsnap_hop(uint64_t size
 	return 0;
 }
 
-/** Reserves the tables, if the settings want backtraces. Until then nothing is noted. */
+/** Reserves the tables, if the settings enable backtraces. Nothing is noted before. */
 void heapsnap_backtraces_init(void);
 
 /**
@@ -166,7 +166,7 @@ uint32_t *heapsnap_sample_add(const void *block, struct heapsnap_sampled sampled
  */
 bool heapsnap_sample_begin(const void *block, uint64_t size, uint32_t backtrace, bool moved);
 
-/** Forgets a sample, if the block is one. Before it is freed. */
+/** Forgets a sample, if the block is one. To be called before it is freed. */
 struct heapsnap_sampled heapsnap_sample_remove(const void *block);
 
 /** A module that dlclose() may be about to unmap. */
@@ -176,10 +176,10 @@ struct heapsnap_closing {
 	uint64_t unloaded;   /**< modules that have gone before */
 };
 
-/** Notes where a module lies before it is closed. @param handle  of dlopen() */
+/** Notes the addresses of a module before it is closed. @param handle  of dlopen() */
 struct heapsnap_closing heapsnap_backtraces_close(void *handle);
 
-/** If the module has gone: what is known of code is to be found out anew. */
+/** If the module is gone: forgets all facts about code, so that they are found out anew. */
 void heapsnap_backtraces_closed(const struct heapsnap_closing *closing);
 
 #endif

@@ -27,20 +27,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** A module's code, as it lies in memory. */
+/** A module's code in memory. */
 struct heapsnap_code {
 	uint64_t start, end; /**< of the whole module */
 	uint64_t table;      /**< its .eh_frame_hdr; 0: it has none */
 	const char *path;    /**< of its file, as the dynamic linker has it; or NULL */
 };
 
-/** Notes the modules, where libc cannot list them at any time (before glibc 2.35). */
+/** Notes the modules, if libc cannot list them at any time (before glibc 2.35). */
 void heapsnap_code_init(void);
 
-/** @return whether a module has code at @p address; if not, @p result is untouched */
+/** Finds the module with code at @p address. @return false: there is none, @p result is untouched */
 bool heapsnap_code_find(uint64_t address, struct heapsnap_code *result);
 
-/** The rule that holds at @p address, a place in the code. Not cached: some 300 ns. */
+/** The rule for the code at @p address. Not cached: some 300 ns. */
 struct heapsnap_rule heapsnap_rule_find(uint64_t address);
 
 /**

@@ -24,7 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** The pointers at a place in the code that is on the stack. */
+/** The registers of a frame. */
 struct heapsnap_frame {
 	uint64_t sp; /**< 0: not known */
 	uint64_t fp; /**< 0: not known */

@@ -73,7 +73,7 @@ static inline bool heapsnap_is_cfa_ignored(uint8_t code)
 	return code == 0x2c || code == 0x2d; // DW_CFA_AARCH64_negate_ra_state(_with_pc)
 }
 
-/** Says where the return address is. @return false if a rule cannot say that */
+/** Sets the place of the return address. @return false if a rule cannot express it */
 static inline bool heapsnap_rule_set_return(struct heapsnap_rule *rule,
 					    enum heapsnap_rule_return kind, int64_t offset)
 {
@@ -109,7 +109,7 @@ static inline struct heapsnap_link heapsnap_link_of(uint64_t address)
 	return (struct heapsnap_link){ .address = address };
 }
 
-/** In the caller of a function whose frame has been guessed, or not. */
+/** Notes if the frame of the callee was guessed. */
 static inline struct heapsnap_link heapsnap_link_in_caller(bool is_guess)
 {
 	return (struct heapsnap_link){ .has_lost_sp = is_guess };

@@ -54,7 +54,7 @@ static inline bool heapsnap_is_cfa_ignored(uint8_t code)
 	return false;
 }
 
-/** Says where the return address is. @return false if that is not at CFA - 8 */
+/** Sets the place of the return address. @return false if that is not at CFA - 8 */
 static inline bool heapsnap_rule_set_return(struct heapsnap_rule *rule,
 					    enum heapsnap_rule_return kind, int64_t offset)
 {
@@ -86,7 +86,7 @@ static inline struct heapsnap_link heapsnap_link_of(uint64_t address)
 	return (struct heapsnap_link){};
 }
 
-/** In the caller of a function whose frame has been guessed, or not. */
+/** Notes if the frame of the callee was guessed. */
 static inline struct heapsnap_link heapsnap_link_in_caller(bool is_guess)
 {
 	(void)is_guess;

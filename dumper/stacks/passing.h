@@ -26,7 +26,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** Finds the allocators that the program calls. At load time. */
+/** Finds the allocators that the program calls. To be called at load time. */
 void heapsnap_passing_init(void);
 
 /** Forgets all functions: code has been unmapped. */

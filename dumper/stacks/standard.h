@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** Reads the symbol tables of the modules that are loaded now. At load time. */
+/** Reads the symbol tables of the modules that are loaded. To be called at load time. */
 void heapsnap_standard_init(void);
 
 /**

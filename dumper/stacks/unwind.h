@@ -53,7 +53,7 @@ bool heapsnap_unwind_init(struct heapsnap_rule_slot *room);
 /** Forgets the rules of code that has been unmapped: other code may be mapped there. */
 void heapsnap_unwind_forget(uint64_t start, uint64_t end);
 
-/** How often code near an address has been forgotten. What is known of it is of one age. */
+/** How often code near an address has been unmapped: facts about it hold for one such age. */
 uint32_t heapsnap_code_age(uint64_t address);
 
 /** The hop (machine.h) from a return address in a function to its caller's. @return 0: there is none */
@@ -81,10 +81,10 @@ static inline uint64_t heapsnap_stack_left(uint64_t sp)
 						   : -sp & (HEAPSNAP_STACK_PAGE - 1);
 }
 
-/** To the caller's frame. @return false if there is none, or it cannot be found */
+/** Steps to the caller's frame. @return false if there is none, or it cannot be found */
 bool heapsnap_walk_next(struct heapsnap_walk *walk);
 
-/** Finds out how far the stack can be read. After pc, sp and fp are set, to anything. */
+/** Finds out how far the stack can be read. pc, sp and fp must have been set. */
 void heapsnap_walk_start(struct heapsnap_walk *walk);
 
 /** The same, without a system call, where sp is a frame's that this thread has called from. */

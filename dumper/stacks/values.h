@@ -74,7 +74,7 @@ extern const struct heapsnap_value heapsnap_value_unknown __attribute__((visibil
 struct heapsnap_value heapsnap_value_make(enum heapsnap_value_kind kind, uint8_t of,
 					  int64_t number);
 
-/** Joins the values that two paths lead to. */
+/** Joins the values of two control-flow paths. */
 struct heapsnap_value heapsnap_value_join(struct heapsnap_value a, struct heapsnap_value b);
 
 /** @param sign  -1: subtracted */
@@ -92,7 +92,7 @@ struct heapsnap_value *heapsnap_values_slot(struct heapsnap_values *values,
 /** The values with which a function begins. */
 void heapsnap_values_init(struct heapsnap_values *values);
 
-/** Keeps what is known on both of two ways to one place. */
+/** Merges the values of two control-flow paths: keeps those that are known on both. */
 void heapsnap_values_join(struct heapsnap_values *values, const struct heapsnap_values *other);
 
 /** The effect of a call. @param passed  parameters that make up the size of the block; 0: none */

@@ -73,13 +73,13 @@ struct heapsnap_wrappers {
 	struct heapsnap_allocating functions[HEAPSNAP_WRAPPER_FUNCTIONS];
 };
 
-/** Takes the functions that are named, separated by commas, for wrappers. At load time. */
+/** Declares functions wrappers, by their names, separated by commas. To be called at load time. */
 void heapsnap_wrappers_init(struct heapsnap_wrappers *wrappers, const char *names);
 
 /** True if a site is within a known wrapper. async-signal-safe. */
 bool heapsnap_wrappers_has(const struct heapsnap_wrappers *wrappers, uint64_t site);
 
-/** True if the function that a site is in has been looked up. async-signal-safe. */
+/** True if the function that contains a site has been looked up. async-signal-safe. */
 bool heapsnap_wrappers_knows(const struct heapsnap_wrappers *wrappers, uint64_t site);
 
 /**
@@ -133,7 +133,7 @@ bool heapsnap_wrappers_refuse_recursive(struct heapsnap_wrappers *wrappers,
  */
 const uint64_t *heapsnap_wrappers_places(struct heapsnap_wrappers *wrappers, uint64_t site);
 
-/** Takes the function that a site is in for a wrapper. async-signal-safe. */
+/** Declares the function that a site is in a wrapper. async-signal-safe. */
 void heapsnap_wrappers_add(struct heapsnap_wrappers *wrappers, uint64_t site);
 
 /** Forgets functions that begin from @p start to @p end, whose code has been unmapped. */

@@ -31,7 +31,7 @@
  */
 int heapsnap_trace_set(const char *pattern);
 
-/** Names the traces that the signal begins. @return 0 or -errno */
+/** Sets the name of the traces that the signal begins. @return 0 or -errno */
 int heapsnap_trace_name(const char *pattern);
 
 /** Installs the signal's handler, if the settings have one, and the program has none. */
@@ -58,13 +58,13 @@ uint32_t heapsnap_trace_allocated(uint64_t size, const struct heapsnap_sampled *
  */
 uint64_t heapsnap_trace_now_ns(void);
 
-/** Notes that there is a sample that cannot be told of, for lack of room elsewhere. */
+/** Counts a sample that cannot be recorded, for lack of room elsewhere. */
 void heapsnap_trace_missed(void);
 
 /** Notes that a sample has been freed. @param number  0 is fine */
 void heapsnap_trace_freed(uint32_t number, bool moved);
 
-/** The thread that writes, which is none of the program's; 0 if there is none. */
+/** The id of the writing thread, which is not the program's; 0 if there is none. */
 uint32_t heapsnap_trace_thread(void);
 
 #endif

@@ -59,19 +59,19 @@ struct heapsnap_trace_file {
  */
 int heapsnap_trace_file_open(struct heapsnap_trace_file *file, const char *pattern, bool own_name);
 
-/** Writes an event, and first what it refers to. */
+/** Writes an event, after everything that it refers to. */
 void heapsnap_trace_file_add(struct heapsnap_trace_file *file,
 			     const struct heapsnap_trace_event *event);
 
 void heapsnap_trace_file_add_dropped(struct heapsnap_trace_file *file, uint64_t count);
 
-/** Writes which sites have turned out to be in wrappers since it was last asked. */
+/** Writes the sites that have turned out to be in wrappers since the last call. */
 void heapsnap_trace_file_add_wrappers(struct heapsnap_trace_file *file);
 
 /** Writes out what has been added. @return 0 or -errno; after that nothing more is written */
 int heapsnap_trace_file_flush(struct heapsnap_trace_file *file);
 
-/** Writes how it ends, and closes it. @return 0 or -errno */
+/** Writes the end record, and closes the file. @return 0 or -errno */
 int heapsnap_trace_file_close(struct heapsnap_trace_file *file);
 
 #endif
