@@ -30,7 +30,7 @@ for my $compiler (qw(gcc clang)) {
             my $file = $program->capture;
             is(($program->finish)[0], "done 1\n", 'the program goes on');
 
-            my ($main, $sleeper) = @{ Heapsh::ask_json($file, 'callstack') };
+            my ($main, $sleeper, $spinner) = @{ Heapsh::ask_json($file, 'callstack') };
             my @functions = functions($main);
             my $text = join ' ', @functions;
             like $text, qr/\bwait_for_input handle .*\bcompare\b.* (msort|qsort|__GI___qsort)\S* .*sort (recurse ){11}main .*_start$/,
@@ -41,8 +41,9 @@ for my $compiler (qw(gcc clang)) {
             # libc's start_thread is in its debug information alone, which not every machine has.
             like join(' ', functions($sleeper)), qr/nap sleep_for_ever (?:start_thread| )/, 'a thread that sleeps';
             cmp_ok scalar(functions($sleeper)), '>=', 5, 'up to where the thread began';
+            like join(' ', functions($spinner)), qr/^spin spin_for_ever (?:start_thread| )/, 'a thread in a leaf function';
 
-            for my $block ([qw(main main)], [qw(handler handle)], [qw(sleeper nap|sleep_for_ever)]) {
+            for my $block ([qw(main main)], [qw(handler handle)], [qw(sleeper nap|sleep_for_ever)], [qw(spinner spin_for_ever)]) {
                 my ($name, $function) = @$block;
                 my $found = Heapsh::ask_json($file, 'find', 'type', "struct ${name}_block");
                 is $found->{count}, 1, "the block of $name has its type";

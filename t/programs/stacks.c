@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
  * Stacks that are hard to walk: recursion, a callback from libc, an inlined function, a
- * frame of variable size, a signal handler, a thread that sleeps. Each frame that matters
- * holds a block that nothing else knows. t/end-to-end/stacks.t compiles it in many ways.
+ * frame of variable size, a signal handler, a thread that sleeps, one in a leaf function. Each
+ * frame that matters holds a block that nothing else knows. t/end-to-end/stacks.t compiles it in many ways.
  */
 #define _GNU_SOURCE
 #include <alloca.h>
@@ -34,9 +34,14 @@ struct handler_block {
 struct sleeper_block {
 	char text[40];
 };
+struct spinner_block {
+	long number[9];
+};
 
 static volatile int sink;
 static volatile pid_t napping; // the thread that is about to sleep
+static volatile unsigned long spins;
+static volatile bool stop;     // never
 static void *volatile escaped; // so that compilers cannot do without the blocks
 
 static NOINLINE void *make(size_t size)
@@ -132,6 +137,31 @@ static void *sleep_for_ever(void *unused)
 	return unused;
 }
 
+// On aarch64 it needs no frame: its stack pointer is its caller's. To gcc that caller must not know
+// which registers it leaves alone, or its variable is in one of those that calls lose.
+#if __has_attribute(noipa)
+__attribute__((noipa))
+#else
+NOINLINE
+#endif
+static void
+spin(void)
+{
+	while (!stop)
+		spins++;
+}
+
+static void *spin_for_ever(void *unused)
+{
+	struct spinner_block *in_spinner = make(sizeof(*in_spinner));
+
+	in_spinner->number[0] = 1;
+	spin();
+	sink = (int)in_spinner->number[0];
+	free(in_spinner);
+	return unused;
+}
+
 // It blocks the signal that stops threads, so it must be asleep before anybody captures it.
 static void wait_until_asleep(void)
 {
@@ -179,6 +209,9 @@ int main(int argc, char **argv)
 	install_handler(argc > 1);
 	pthread_create(&thread, NULL, sleep_for_ever, NULL);
 	wait_until_asleep();
+	pthread_create(&thread, NULL, spin_for_ever, NULL);
+	while (spins == 0)
+		usleep(1000);
 	recurse(10);
 	printf("done %d\n", in_main->number);
 	free(in_main);

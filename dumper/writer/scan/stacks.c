@@ -265,6 +265,7 @@ static struct heap_error *walk_thread(struct walk *walk)
 {
 	struct capture *capture = walk->capture;
 	uint64_t last_sp = 0;
+	bool was_exact = false; // the pc of the frame before
 
 	for (int depth = 0; depth < MAX_FRAMES; depth++) {
 		uint64_t pc = walk->registers.value[HEAP_DWARF_REGISTER_PC];
@@ -276,10 +277,13 @@ static struct heap_error *walk_thread(struct walk *walk)
 		uint64_t cfa;
 
 		// Stacks grow down: the caller's frame lies above. A signal handler may have a stack of
-		// its own, sigaltstack(2).
-		if (pc == 0 || (depth > 0 && sp <= last_sp && !walk->exact_pc))
+		// its own, sigaltstack(2). A leaf function may have no frame: where the return address
+		// is in a register, the stack pointer is then its caller's, too.
+		if (pc == 0 || (depth > 0 && !walk->exact_pc &&
+				(sp < last_sp || (sp == last_sp && !was_exact))))
 			break;
 		last_sp = sp;
+		was_exact = walk->exact_pc;
 
 		bool more = step(walk, module, pc, &cfa);
 
