@@ -54,16 +54,16 @@ for ([4096, 4096, 50000], [4096, 8192, 5000], [64, 64, 50000], [64, 1000, 20000]
 # Blocks of 50 threads, at any instant.
 {
     my $run = Heapsh->start('aligned', args => ['threads']);
+    my @files = map { $run->capture_and_hold } 1 .. 3;
+    is +($run->finish)[1], 0, 'the program ends well';
     for my $round (1 .. 3) {
-        my $file = $run->capture;
         my %count;
         $count{ $_->{size} }++
-            for @{ Heapsh::ask_json($file, 'find', '--limit', '100000', 'site', 'make')->{objects} || [] };
+            for @{ Heapsh::ask_json($files[$round - 1], 'find', '--limit', '100000', 'site', 'make')->{objects} || [] };
         my @wrong = grep { ($count{ 5000 + $_ } // 0) != 40 } 0 .. 49;
         is "@wrong", '', "snapshot $round: each thread has its blocks";
         cmp_ok $count{7777} // 0, '<=', 50, 'and no more than one that it is about to free';
     }
-    is +($run->finish)[1], 0, 'the program ends well';
 }
 
 # --- damage ------------------------------------------------------------------

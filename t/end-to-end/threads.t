@@ -8,28 +8,13 @@ use warnings;
 use lib 't/lib';
 use Heapsh;
 use Test::More;
-use Time::HiRes qw(sleep time);
 
 # A sanitized writer is slow, and has no more to tell.
 my $captures = $ENV{SANITIZE} ? 10 : 50;
 my $program = Heapsh->start('busy', run => ['--content', 'none']);
 my @files;
-
-# The writer opens its file when the threads run again.
-sub capture_and_hold {
-    my $count = () = $program->snapshots;
-    kill 'QUIT', $program->pid;
-    for (my $until = time + $Heapsh::patience; time < $until; sleep 0.002) {
-        last if (() = $program->snapshots) > $count || glob "$program->{directory}/.*.snap.*";
-    }
-    kill 'STOP', $program->pid;
-    my $file = $program->wait_for($count + 1);
-    kill 'CONT', $program->pid;
-    return $file;
-}
-
 for my $number (1 .. $captures) {
-    push @files, ($number % 5 ? capture_and_hold() : $program->capture) . '.old';
+    push @files, ($number % 5 ? $program->capture_and_hold : $program->capture) . '.old';
     rename $files[-1] =~ s/\.old$//r, $files[-1];
 }
 my ($rest, $status) = $program->finish;

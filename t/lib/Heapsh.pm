@@ -113,6 +113,21 @@ sub capture {
     return $self->wait_for($before + 1);
 }
 
+# The same for a program that takes all processors: it is stopped once the writer has its copy, which
+# opens its file then, until the snapshot is written.
+sub capture_and_hold {
+    my ($self) = @_;
+    my $before = () = $self->snapshots;
+    kill 'QUIT', $self->{pid} or die "kill: $!";
+    for (my $until = time + $patience; time < $until; sleep 0.002) {
+        last if $before < (() = ($self->snapshots, glob "$self->{directory}/.*.snap.*"));
+    }
+    kill 'STOP', $self->{pid};
+    my $file = $self->wait_for($before + 1);
+    kill 'CONT', $self->{pid};
+    return $file;
+}
+
 sub wait_for {
     my ($self, $count) = @_;
     my $until = time + $patience;
