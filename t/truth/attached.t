@@ -12,24 +12,19 @@ chomp(my $machine = `uname -m`);
 plan skip_all => 'heapsnap attach knows x86-64 only' if $machine ne 'x86_64';
 $Judge::attached = 1;
 my $table = Judge::heading();
-for my $name (qw(parser cache shapes store sessions hierarchy engine)) {
+# The per cent of objects that get a type. json: the document is a local variable of main(), which gcc says is
+# nowhere while it waits. values: many values in a row are as good as the structs that begin with one.
+my %least = ((map { $_ => 95 } qw(parser cache shapes store sessions hierarchy engine ir classes variants)),
+    json => 35, values => 85, index => 50, interpreter => 50, lisp => 3);
+for my $name (sort keys %least) {
     my $result = eval { Judge::program($name, 'gcc-O2') };
     ok $result, "$name: attached" or diag $@;
     next unless $result;
     $table .= Judge::row($name, $result);
     my ($covered) = Judge::coverage($result);
     my ($precise) = Judge::precision($result);
-    cmp_ok $covered, '>=', 95, "$name: objects that have a type, per cent";
+    cmp_ok $covered, '>=', $least{$name}, "$name: objects that have a type, per cent";
     cmp_ok $precise, '>=', 99.5, "$name: typed objects of the right type, per cent";
-}
-
-# The document is a local variable of main(), which gcc says is nowhere while it waits.
-{
-    my $result = eval { Judge::program('json', 'gcc-O2') };
-    ok $result, 'json: attached' or diag $@;
-    $table .= Judge::row('json', $result) if $result;
-    cmp_ok +(Judge::coverage($result))[0], '>=', 35, 'json: objects that have a type, per cent' if $result;
-    cmp_ok +(Judge::precision($result))[0], '>=', 99.5, 'json: typed objects of the right type, per cent' if $result;
 }
 diag "\n$table";
 done_testing;

@@ -107,6 +107,11 @@ void candidates_add_hinted(const struct inference *inference, heap_object_id obj
 			add_alternative(inference, hint, size, candidates);
 		if (layouts_is_compound(&inference->layouts, hint->type))
 			add_wholes(inference, hint, size, candidates);
+		if (layouts_is_start(hint->interior) &&
+		    !layouts_is_link(&inference->layouts, hint->type) &&
+		    layouts_is_ambiguous(&inference->layouts, hint->type, size))
+			candidates_add(candidates,
+				       layouts_fit(&inference->layouts, hint->type, size));
 	}
 }
 

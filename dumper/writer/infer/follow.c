@@ -83,6 +83,9 @@ static struct heap_error *apply(struct inference *inference, heap_type_id pointe
 		claim = fit_counted(inference, pointee, pointer->target);
 	if (claim.fit == LAYOUT_FLEXIBLE && pools_contain(inference, pointer->target, claim.type))
 		claim.fit = LAYOUT_NONE;
+	if (claim.fit == LAYOUT_EXACT &&
+	    layouts_is_ambiguous(&inference->layouts, claim.type, size))
+		claim.fit = LAYOUT_NONE;
 	if (claim.fit == LAYOUT_NONE)
 		return pointee == HEAP_NO_TYPE || !has_room(inference, pointee, pointer, size)
 			       ? NULL

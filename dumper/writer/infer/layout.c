@@ -324,9 +324,7 @@ static bool fit_flexible(const struct layouts *layouts, heap_type_id type, uint6
 	return true;
 }
 
-// A struct of nothing but pointers to its own kind: the link of a list, of free blocks for
-// one, which lies over memory that is something else. It is never what an array is made of.
-static bool is_link(const struct layouts *layouts, heap_type_id type)
+bool layouts_is_link(const struct layouts *layouts, heap_type_id type)
 {
 	const struct heap_types *types = layouts->types;
 	const struct heap_type *compound = &types->types[type];
@@ -399,7 +397,8 @@ struct layout_claim layouts_fit_weakly(const struct layouts *layouts, heap_type_
 	if (!layouts_is_start(interior)) {
 		// A type that is a part of structs elsewhere, such as a list's link, is one here too.
 		if (!heap_types_has_members(&types->types[type]) || interior % stride != 0 ||
-		    !is_whole || layouts_is_part_inside(layouts, type) || is_link(layouts, type))
+		    !is_whole || layouts_is_part_inside(layouts, type) ||
+		    layouts_is_link(layouts, type))
 			return none;
 		return (struct layout_claim){ LAYOUT_ELEMENT, type, size / stride };
 	}
@@ -408,7 +407,7 @@ struct layout_claim layouts_fit_weakly(const struct layouts *layouts, heap_type_
 	// A header alone does not make up a larger block, unless that is a whole number of them
 	// and nothing that has the header can be so large. Usable sizes cannot decide that.
 	if (size < stride || layouts->header[type] == LAYOUT_HEADER_OF_ANY_SIZE ||
-	    is_link(layouts, type) ||
+	    layouts_is_link(layouts, type) || layouts_is_ambiguous(layouts, type, size) ||
 	    (layouts->header[type] == LAYOUT_HEADER &&
 	     (!is_whole || layouts->block_sizes != BLOCK_SIZES_EXACT)))
 		return none;

@@ -35,6 +35,7 @@ struct layout_facts {
 	bool is_flexible;      /**< there is such an array */
 	bool fits_any;         /**< blocks may have any number of its elements */
 	bool is_candidate;     /**< a block may be one: see find_candidates() */
+	bool is_beginning;     /**< other types begin with it */
 	bool is_ordered;       /**< members neither begin nor end before those before them */
 };
 
@@ -129,6 +130,18 @@ struct layout_wholes layouts_exact_wholes(const struct layouts *layouts, heap_ty
 /** The types with a flexible array that have a @p part at @p offset, and fit into @p size bytes. */
 struct layout_wholes layouts_flexible_wholes(const struct layouts *layouts, heap_type_id part,
 					     uint64_t offset, uint64_t size);
+
+/**
+ * True for a struct of nothing but pointers to its own kind: the link of a list, of free blocks for one, which
+ * lies over memory that is something else. It is never what an array is made of.
+ */
+bool layouts_is_link(const struct layouts *layouts, heap_type_id type);
+
+/**
+ * True if a pointer to the start of a block of @p size bytes does not say that it is a @p type: another
+ * one that begins with it fits as well, or it is but a link. Only where sizes are not exact.
+ */
+bool layouts_is_ambiguous(const struct layouts *layouts, heap_type_id type, uint64_t size);
 
 /** A type's size in bytes, as heap_types_size() has it. */
 static inline uint64_t layouts_size(const struct layouts *layouts, heap_type_id type)

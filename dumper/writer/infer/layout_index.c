@@ -242,6 +242,10 @@ struct heap_error *layouts_index_init(struct layouts *layouts)
 	}
 	HEAP_TRY(add_headers(layouts));
 	progress_steps((uint32_t)layouts->index.count);
+	for (size_t i = 0; i < layouts->index.count; i++) {
+		if (layouts->index.parts[i].offset == 0)
+			layouts->facts[layouts->index.parts[i].part].is_beginning = true;
+	}
 	sort(&layouts->index);
 	sort(&layouts->flexible);
 	return NULL;
@@ -285,6 +289,19 @@ struct layout_wholes layouts_flexible_wholes(const struct layouts *layouts, heap
 
 	return (struct layout_wholes){ lower_bound(&layouts->flexible, &first),
 				       lower_bound(&layouts->flexible, &last) };
+}
+
+bool layouts_is_ambiguous(const struct layouts *layouts, heap_type_id type, uint64_t size)
+{
+	if (layouts->block_sizes == BLOCK_SIZES_EXACT)
+		return false;
+	if (!layouts->facts[type].is_beginning)
+		return layouts_is_link(layouts, type);
+
+	const struct layout_wholes exact = layouts_exact_wholes(layouts, type, 0, size);
+	const struct layout_wholes flexible = layouts_flexible_wholes(layouts, type, 0, size);
+
+	return exact.at < exact.end || flexible.at < flexible.end;
 }
 
 bool layouts_is_indexed(const struct layouts *layouts, heap_type_id whole, heap_type_id part,

@@ -140,6 +140,90 @@ static bool agrees(const struct inference *inference, heap_object_id object,
 	return candidate_score(inference, &content, candidate) >= 0;
 }
 
+// True if a type with the hinted parts agrees with a block's content as well as another one does, by its
+// score.
+static bool is_rival(const struct inference *inference, const struct content *content,
+		     heap_type_id type, uint64_t elements, const struct candidate *other, int score)
+{
+	return type != other->type && hints_ask(inference, content->object, type) == VERDICT_FOR &&
+	       content_score(inference, content, type, elements) >= score;
+}
+
+// True if a type has pointers, and not to its own kind alone, as the nodes of lists and trees do: those are
+// parts of blocks, and no arrays are made of them.
+static bool may_be_element(const struct layouts *layouts, heap_type_id type)
+{
+	const struct heap_slots *slots = heap_slot_table_get(&layouts->slots, type);
+
+	for (uint32_t i = 0; slots && i < slots->count; i++) {
+		if (slots->list[i].pointee != type)
+			return true;
+	}
+	return false;
+}
+
+// True if the block may as well be an array of the hinted type. One pointer more that fits is no proof against.
+static bool is_rival_array(const struct inference *inference, const struct content *content,
+			   heap_type_id element, uint64_t size, const struct candidate *other,
+			   int score)
+{
+	const struct layouts *layouts = &inference->layouts;
+	uint64_t stride = layouts_size(layouts, element);
+
+	if (!layouts_is_compound(layouts, element) || !may_be_element(layouts, element) ||
+	    size % stride > layouts_slack(layouts, size))
+		return false;
+	return is_rival(inference, content, element, size / stride, other,
+			size / stride > 1 ? score - 1 : score);
+}
+
+// True if there is a rival of the sizes that a block of @p size may have been requested with.
+static bool has_rival(const struct inference *inference, const struct content *content,
+		      const struct hint *hint, uint64_t size, const struct candidate *other,
+		      int score)
+{
+	uint64_t interior = layouts_is_start(hint->interior) ? 0 : hint->interior;
+	const struct layout_wholes wholes =
+		layouts_exact_wholes(&inference->layouts, hint->type, interior, size);
+
+	if (interior == 0 && is_rival_array(inference, content, hint->type, size, other, score))
+		return true;
+	for (const struct layout_part *at = wholes.at; at < wholes.end; at++) {
+		if (is_rival(inference, content, at->whole, 1, other, score))
+			return true;
+	}
+	return false;
+}
+
+// True if a block may be what its hints say is the only type of its size. Where sizes are not exact there
+// may be others: its content must speak for this one. What is left of a free chunk, if it is too small for
+// another one, stays with glibc's block.
+static bool may_be_whole(const struct inference *inference, heap_object_id object,
+			 const struct candidate *candidate, uint64_t *words)
+{
+	const uint64_t rest = 16, least = 24;
+	uint64_t size = inference_size(inference, object);
+	struct content content;
+	int score;
+
+	if (inference->layouts.block_sizes == BLOCK_SIZES_EXACT)
+		return true;
+	content_read(inference, object, words, &content);
+	score = candidate_score(inference, &content, candidate);
+	if (score < 0)
+		return false;
+	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	     at = inference->hints.list[at].next) {
+		const struct hint *hint = &inference->hints.list[at];
+
+		if (has_rival(inference, &content, hint, size, candidate, score) ||
+		    (inference->layouts.block_sizes == BLOCK_SIZES_GLIBC && size > least &&
+		     has_rival(inference, &content, hint, size - rest, candidate, score)))
+			return false;
+	}
+	return true;
+}
+
 // True if a site makes blocks of many sizes, all of which are arrays of what is hinted at the start of an
 // object. That a struct begins with such an element, and has the size of several, is chance then.
 static bool is_of_arrays(const struct inference *inference, const struct site_summary *site,
@@ -210,6 +294,8 @@ static struct heap_error *claim_kind(struct inference *inference, const struct k
 
 		enum verdict word = candidate_ask(inference, object, candidate);
 
+		if (word == VERDICT_FOR && !may_be_whole(inference, object, candidate, words))
+			continue;
 		if (word == VERDICT_FOR)
 			HEAP_TRY(naming_claim_member(inference, object, candidate, RANK_EMBEDDED,
 						     claimed));
@@ -369,7 +455,7 @@ struct heap_error *name_singly(struct inference *inference, const struct kind *k
 			evidence == NAMING_SURE ? candidates_only_whole(inference, &candidates)
 						: candidates_best_whole(inference, &candidates);
 
-		if (only)
+		if (only && may_be_whole(inference, object, only, words))
 			HEAP_TRY(naming_claim_member(inference, object, only, RANK_EMBEDDED,
 						     claimed));
 	}
