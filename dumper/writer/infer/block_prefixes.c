@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * Which blocks have a prefix is told by the hints on them: there is a T at offset k, where nothing is
- * said of the start. That may also be a part in the middle of a struct, such as a list's link. Then
- * there is a struct of the block's size with a T at k, and it is left to naming. If for nearly all
- * blocks with a T at k there is none, but a T fits what lies behind k, there is a prefix of k bytes.
+ * Hints show which blocks have a prefix: they say that there is a T at offset k, while nothing is
+ * known of the start. That T may also be a part in the middle of a struct, such as a list's link.
+ * Then some struct has the block's size and a T at k, and naming will find it. But if for nearly
+ * all blocks with a T at k there is no such struct, and a T fits the memory behind k, then the
+ * first k bytes are a prefix.
  */
 #include "dumper/writer/infer/block_prefixes.h"
 

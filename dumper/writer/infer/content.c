@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * Evidence by content: never names a type, only chooses among candidates.
+ * Evidence by content: it chooses among candidates, and never names a type by itself.
  *
- * Each word at which the candidate has a member may confirm, doubt or contradict it. Strict
- * rules: a pointer member holds null or a pointer that can be one of that type; a bool, an enum
- * and a small number are not halves of pointers into the heap, and have valid values. Lenient
- * rules: unions, integers as wide as a pointer (many a program keeps pointers there) and
- * padding, in which old bytes of the heap may lie about; such bytes may also lie in members that
- * the program has not set yet, so that one contradiction alone proves nothing.
+ * Each word at which the candidate has a member may confirm, weaken or contradict it. Strict rules
+ * hold for pointer members, which are null or a pointer that can be one of that type, and for
+ * bools, enums and small numbers, which are no halves of pointers into the heap and have valid
+ * values. Lenient rules hold for unions, for integers as wide as a pointer (many programs keep
+ * pointers there) and for padding, which may contain old bytes of the heap. Such bytes may also lie
+ * in members that the program has not set yet, so a single contradiction proves nothing.
  */
 #include "dumper/writer/infer/inference.h"
 

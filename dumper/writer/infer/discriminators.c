@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * Tags: the number in a base that tells what a block is.
+ * Discriminators: the number in a common prefix that tells the type of a block.
  *
- * Which of a base's numbers that is, nobody says. But it shows: among the blocks whose types are
- * sure, hardly any value of it is found in two types. What is then known of some blocks with a
- * value holds for all of them, and a type whose blocks have another value is none that they
- * may be.
+ * Nothing in the debug information says which number that is. But the blocks show it: among those
+ * whose types are certain, hardly any value of the number occurs in two types. Then evidence for
+ * some blocks with a value holds for all blocks with it, and blocks with that value cannot be of a
+ * type whose own blocks have another.
  *
- * A value's types are weighed by how much of a type has the value, not by how many blocks of
- * the type there are: else any number would do where nearly all sure blocks are of one type.
+ * A value's types are weighed by the share of each type's blocks that have the value, not by the
+ * number of those blocks. Otherwise any number would do where nearly all certain blocks are of one
+ * type.
  */
 #include "dumper/writer/infer/inference.h"
 

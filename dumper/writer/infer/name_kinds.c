@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * Naming kind by kind. Each candidate is checked against the hints and contents of a sample of
- * the kind's blocks without a name, and accepted if hardly any of them contradicts. Among
- * several, the code's variables count first, then the siblings' vote, then the parts. Kinds that
- * are mixed, where a program makes nodes of several types by one function, are named one by one.
+ * Names for blocks, kind by kind. Each candidate is checked against the hints and contents of a
+ * sample of the kind's unnamed blocks, and accepted if hardly any of them contradicts. Among
+ * several candidates, the code's variables count first, then the siblings' vote, then the parts.
+ * Some kinds are mixed, where a program makes nodes of several types by one function; their blocks
+ * are named one by one.
  */
 #include "dumper/writer/infer/naming.h"
+#include "dumper/writer/infer/sampler.h"
 
 #include "lib/base/cleanup.h"
 #include "lib/base/prefetch.h"

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * Naming all of a site. One that is called with many sizes makes arrays, texts or headers with
- * elements: the type of the elements is decided by all of its blocks together.
+ * Names for all blocks of a site. A site that is called with many sizes makes arrays, texts, or
+ * headers with elements: all of its blocks together decide the type of the elements.
  */
 #include "dumper/writer/infer/naming.h"
+#include "dumper/writer/infer/sampler.h"
 
 #include "dumper/writer/base/progress.h"
 #include "lib/base/cleanup.h"

@@ -2,7 +2,7 @@
 #include "dumper/writer/infer/union_groups.h"
 
 #include "dumper/writer/base/progress.h"
-#include "dumper/writer/infer/naming.h"
+#include "dumper/writer/infer/sampler.h"
 
 #include <stdlib.h>
 

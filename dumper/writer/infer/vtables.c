@@ -7,13 +7,13 @@
  *	                       type information ─▶ …, name "1D"
  *	         word ───────▶ first virtual function
  *
- * The symbol of the vtable, _ZTV and the class, says which class that is; where there are no
- * symbols, its type information says it (Itanium C++ ABI, 2.5.2 and 2.9.5). A word that
- * points to the vtable of a base that is not at the object's start has another offset to
- * top: it does not stand in the first word of an object. A class that debug information does
- * not describe becomes a type without members.
+ * The vtable's symbol, _ZTV and the class, names the class; where there are no symbols, the
+ * vtable's type information does (Itanium C++ ABI, 2.5.2 and 2.9.5). A pointer to the vtable of a
+ * base that is not at the object's start has another offset to top, and never lies in the first
+ * word of an object. A class without debug information becomes a type without members.
  *
- * Vtables are looked up once, and only when a block points to them: programs have many more.
+ * A vtable is looked up once, when the first block points to it: programs have many more vtables
+ * than that.
  */
 #include "dumper/writer/infer/vtables.h"
 

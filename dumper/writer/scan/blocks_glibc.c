@@ -4,11 +4,11 @@
  *
  *	writable data of libc ──▶ bins[] of the first arena: 127 rings, most of which are empty
  *	first arena ──next──▶ further arenas ──top──▶ their heaps ──prev──▶ ...
- *	heap: chunk chunk chunk ... top      a chunk is in use if the one behind it says so, and
+ *	heap: chunk chunk chunk ... top      a chunk is in use if the next chunk says so, and
  *	                                     neither a fast bin nor a thread's cache holds it
  *
- * Layouts differ between versions, and distributions patch: which one it is, the structures
- * themselves tell.
+ * Layouts differ between versions, and distributions apply patches. So the layout is told by the
+ * structures themselves, and not by a version number.
  */
 #include "dumper/writer/base/machine.h"
 #include "dumper/writer/scan/blocks.h"

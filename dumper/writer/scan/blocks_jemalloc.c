@@ -7,8 +7,8 @@
  *	       └▶ edata: extent, slab's bitmap of free regions
  *	threads' storage ──▶ cached regions, which are free
  *
- * Other versions have other offsets. Each slab counts its free regions: where that does not agree
- * with the bitmaps, it is another version, and nothing is said of its blocks.
+ * Other versions have other offsets. Each slab counts its free regions: if the counts disagree with
+ * the bitmaps, it is another version, and its blocks stay unknown.
  */
 #include "dumper/writer/base/machine.h"
 #include "dumper/writer/scan/blocks.h"

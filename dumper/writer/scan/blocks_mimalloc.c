@@ -7,8 +7,8 @@
  *	slice ──heap──▶ thread_delayed_free: blocks that other threads have freed
  *
  * A segment is recognized by its slices, which have to fill it; a page by its lists, which have to
- * add up with its number of used blocks. Where they do not, the lists are encoded (secure mode), or
- * it is another version, and nothing is said of its blocks.
+ * agree with its number of used blocks. If they disagree, the lists are encoded (secure mode), or
+ * it is another version, and its blocks stay unknown.
  */
 #include "dumper/writer/scan/block_grid.h"
 

@@ -3,10 +3,10 @@
  * musl's malloc since 1.2.1: src/malloc/mallocng/meta.h.
  *
  *	meta area, at a page: secret ...  meta meta meta ...
- *	meta ──mem──▶ group: meta, slot slot slot ...    masks in the meta say which are free
+ *	meta ──mem──▶ group: meta, slot slot slot ...    masks in the meta tell the free slots
  *
  * The secret is the second word of the 16 random bytes that the kernel gives each program. A slot
- * stores how much of it is beyond the requested size, so that sizes are exact.
+ * stores how much of it is beyond the requested size, so sizes are exact.
  */
 #include "dumper/writer/scan/blocks.h"
 #include "dumper/writer/scan/window.h"

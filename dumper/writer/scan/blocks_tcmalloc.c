@@ -7,10 +7,10 @@
  *	                 ──▶ caches of threads, in a list: free blocks of each class, and its size
  *	span ──▶ one large block; or blocks of one class, some of them on the span's own free list
  *
- * The central lists are recognized by those of class 0, which are empty rings, and by the numbers of the
- * next ones; the root of the page map by a span that such a ring has. Each span counts its blocks that are
- * not on its list: where that does not agree, it is another version, and nothing is said of its
- * blocks.
+ * The central lists are recognized by those of class 0, which are empty rings, and by the numbers
+ * of the next ones; the root of the page map by a span in such a ring. Each span counts its blocks
+ * that are not on its list: if the counts disagree, it is another version, and its blocks stay
+ * unknown.
  */
 #include "dumper/writer/scan/block_grid.h"
 
