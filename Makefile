@@ -201,8 +201,8 @@ $(BUILD)/t/unit/gate.t: $(addprefix $(BUILD)/dumper/,capture/gate.o base/system.
 
 # The part of the library that can be had alone.
 $(BUILD)/t/unit/machine_code.t: $(BUILD)/dumper/stacks/machine_code.o
-$(BUILD)/t/unit/passing.t: $(addprefix $(BUILD)/dumper/stacks/,passing.o code_x86_64.o code_aarch64.o machine_code.o values.o frame_rules.o effort.o)
-$(BUILD)/t/unit/unwind.t: $(addprefix $(BUILD)/dumper/,stacks/effort.o stacks/unwind.o stacks/frame_rules.o base/system.o base/vdso.o)
+$(BUILD)/t/unit/passing.t: $(addprefix $(BUILD)/dumper/stacks/,passing.o code_hash.o code_x86_64.o code_aarch64.o machine_code.o values.o frame_rules.o effort.o)
+$(BUILD)/t/unit/unwind.t: $(addprefix $(BUILD)/dumper/,stacks/code_hash.o stacks/effort.o stacks/unwind.o stacks/frame_rules.o base/system.o base/vdso.o)
 
 $(BUILD)/t/helper/%: $(BUILD)/t/helper/%.o $(BUILD)/libheapgraph.a
 	$(call say,LINK,$@)

@@ -172,7 +172,8 @@ static bool begin_stretch(void)
 	struct heapsnap_stretch ended;
 	bool is_sampled = heapsnap_sampling_refill(&ended);
 
-	heapsnap_backtraces_earn(ended.bytes, ended.last);
+	if (ended.bytes != 0)
+		heapsnap_backtraces_earn(ended.bytes);
 	look_at_clock();
 	if (heapsnap_each_stretch)
 		heapsnap_each_stretch(ended.last + heapsnap_bytes_left);

@@ -56,7 +56,8 @@ static void *look_at(void *block, size_t size, uint64_t site, bool moved)
 	struct heapsnap_stretch ended;
 	bool is_sampled = heapsnap_sampling_refill(&ended);
 
-	heapsnap_backtraces_earn(ended.bytes, ended.last);
+	if (ended.bytes != 0)
+		heapsnap_backtraces_earn(ended.bytes);
 	if (is_sampled && block && heapsnap_trace_is_on())
 		heapsnap_watch(block, size, site, moved);
 	return block;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dumper/stacks/backtraces.h"
 
+#include "dumper/stacks/code_hash.h"
 #include "dumper/stacks/effort.h"
 #include "dumper/stacks/frame_rules.h"
 #include "dumper/base/process.h"
@@ -41,10 +42,11 @@ enum {
 	SWEEP_EVENT = 128,    // and with each backtrace
 	SWEEP_STEP = 8,       // of them cost a step
 	SWEEP_KIND = 16,      // a kind costs as much as so many slots
-	POSTPONED_WORDS = HEAPSNAP_SEEN_SLOTS / 64,
-	RESUMED_STEPS = 64, // what one that has been postponed may cost
-	FIND_STEPS = 2,     // what a look at the kinds costs
-	EXAMINE_STEPS = 8,  // what a backtrace costs besides its frames
+	QUEUE = 1 << 18,      // more than there are kinds
+	QUEUED = 0x80,        // in the mark of a kind
+	RESUMED_STEPS = 64,   // what one that has been postponed may cost
+	FIND_STEPS = 2,       // what a look at the kinds costs
+	EXAMINE_STEPS = 8,    // what a backtrace costs besides its frames
 };
 
 _Static_assert((int)HEAPSNAP_TRACE_WRAPPERS == (int)HEAPSNAP_WRAPPER_SITES,
@@ -61,11 +63,11 @@ struct tables {
 	uint32_t first_chains[FIRST_CHAINS];
 	uint32_t chains[CHAINS]; // the first step of each hash; they go on with step.next
 	struct heapsnap_wrappers wrappers;
-	struct heapsnap_rule_slot rules[HEAPSNAP_RULE_SLOTS];
+	struct heapsnap_rule_slot rules[2 * HEAPSNAP_RULE_SLOTS];
 	uint64_t seen_sites[SEEN_SITES / 64]; // a bit by hash: the site may be in heapsnap_seen
 	uint32_t known_sites[KNOWN_SITES];    // by hash: another part of the hash
-	uint64_t postponed[POSTPONED_WORDS];  // a bit for each slot of heapsnap_seen
-	uint64_t has_postponed[POSTPONED_WORDS / 64]; // a bit for each word with one
+	uint8_t closed[FIRST_KINDS + KINDS];  // marks of kinds; 0: open
+	uint32_t queue[QUEUE];                // numbers of kinds that wait, and 1; 0: none
 };
 
 uint64_t heapsnap_seen[HEAPSNAP_SEEN_SLOTS];
@@ -78,10 +80,11 @@ static uint32_t others;          // samples that did not find room among the fir
 static uint32_t kind_count;      // among the first
 static uint32_t wrapper_changes; // functions that pass sizes on are judged anew after each
 static uint32_t made_count;
-static uint32_t kinds_at, kinds_left; // of tables->made, to be swept
-static uint32_t sweep_at, sweep_left; // slots of heapsnap_seen, after these
-static bool passing_were_seen;        // since the last sweep began
-static uint64_t areas;                // a bit for code in which sites have been seen
+static uint32_t kinds_at, kinds_left;   // of tables->made, to be swept
+static uint32_t queue_first, queue_end; // of tables->queue; they count on
+static uint32_t sweep_at, sweep_left;   // slots of heapsnap_seen, after these
+static bool passing_were_seen;          // since the last sweep began
+static uint64_t areas;                  // a bit for code in which sites have been seen
 
 void heapsnap_backtraces_init(void)
 {
@@ -153,7 +156,6 @@ static uint32_t find_step(uint32_t first, uint64_t address, uint32_t caller)
 	uint32_t step = first;
 
 	for (int i = 0; step != 0 && i < MAX_LINKS; i++) {
-		heapsnap_spend(1);
 		if (tables->steps[step].address == address &&
 		    tables->steps[step].caller == caller && !is_of_unmapped(step))
 			return step;
@@ -165,7 +167,10 @@ static uint32_t find_step(uint32_t first, uint64_t address, uint32_t caller)
 // The step of an address that was called from a step; 0 if there is no room for a new one.
 static uint32_t intern_step(uint64_t address, uint32_t caller)
 {
-	uint32_t hash = heapsnap_scatter(address ^ heapsnap_scatter(caller)) >> 40;
+	// However long the chain: samples, too, make it longer.
+	heapsnap_spend(1);
+
+	uint32_t hash = (heapsnap_code_hash(address) ^ heapsnap_scatter(caller)) >> 40;
 	bool is_few = __atomic_load_n(&heapsnap_process.step_count, __ATOMIC_RELAXED) < FIRST_STEPS;
 	uint32_t *chain = is_few ? &tables->first_chains[hash & (FIRST_CHAINS - 1)]
 				 : &tables->chains[hash & (CHAINS - 1)];
@@ -232,13 +237,21 @@ static void note_made(const struct heapsnap_kind *kind)
 	uint32_t at = __atomic_fetch_add(&made_count, 1, __ATOMIC_RELAXED);
 
 	__atomic_store_n(&tables->made[at], (uint32_t)(kind - tables->kinds), __ATOMIC_RELAXED);
+	// A round that is under way takes one more, so that it does not end before its beginning.
+	if (__atomic_load_n(&kinds_left, __ATOMIC_RELAXED) != 0)
+		__atomic_fetch_add(&kinds_left, 1, __ATOMIC_RELAXED);
 }
 
-// The entry of a site and size, new ones included; NULL if there is no room.
-static struct heapsnap_kind *find_kind(uint64_t site, uint64_t size)
+// Sizes that one site asks for lie near each other, and so do their entries.
+static uint64_t hash_kind(uint64_t site, uint64_t size)
 {
-	// Sizes that one site asks for lie near each other, and so do their entries.
-	uint64_t at = (heapsnap_scatter(site) >> 32) + size / 16 * 3 + size % 16, present = 0;
+	return (heapsnap_code_hash(site) >> 32) + size / 16 * 3 + size % 16;
+}
+
+// The entry of a site and size, or the one that it may take. NULL if there is neither.
+static struct heapsnap_kind *look_up_kind(uint64_t site, uint64_t size)
+{
+	uint64_t at = hash_kind(site, size);
 	bool is_few = __atomic_load_n(&kind_count, __ATOMIC_RELAXED) < FIRST_KINDS / 2;
 	struct heapsnap_kind *kind = NULL, *first;
 
@@ -248,16 +261,26 @@ static struct heapsnap_kind *find_kind(uint64_t site, uint64_t size)
 	if (is_taken(kind))
 		return kind;
 	first = search_kinds(tables->kinds, FIRST_KINDS, at, site, size);
-	if (is_taken(first))
+	if (is_taken(first) || (is_few && first))
 		return first;
-	kind = is_few ? first : kind;
+	return is_few ? search_kinds(tables->kinds + FIRST_KINDS, KINDS, at, site, size) : kind;
+}
+
+// The entry of a site and size, new ones included; NULL if there is no room.
+static struct heapsnap_kind *find_kind(uint64_t site, uint64_t size)
+{
+	struct heapsnap_kind *kind = look_up_kind(site, size);
+	uint64_t present = 0;
+
+	if (is_taken(kind))
+		return kind;
 	if (!kind || !__atomic_compare_exchange_n(&kind->site, &present, site, false,
 						  __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return NULL; // or another thread was faster: the next time
 	// Who comes by meanwhile makes an entry of its own: two are as good as one.
 	__atomic_store_n(&kind->size, size, __ATOMIC_RELAXED);
 	note_made(kind);
-	if (is_few)
+	if (kind < tables->kinds + FIRST_KINDS)
 		__atomic_add_fetch(&kind_count, 1, __ATOMIC_RELAXED);
 	return kind;
 }
@@ -319,19 +342,19 @@ static uint32_t seen_slot(uint64_t site, uint64_t size)
 
 static uint64_t *seen_site_word(uint64_t site, uint64_t *bit)
 {
-	uint64_t hash = heapsnap_scatter(site) >> 40 & (SEEN_SITES - 1);
+	uint64_t hash = heapsnap_code_hash(site) >> 40 & (SEEN_SITES - 1);
 
 	*bit = UINT64_C(1) << hash % 64;
 	return &tables->seen_sites[hash / 64];
 }
 
-static void note_seen_site(uint64_t site)
+static void note_seen_site(uint64_t site, bool has_kind)
 {
 	uint64_t bit, *word = seen_site_word(site, &bit);
 
 	if (!(__atomic_load_n(word, __ATOMIC_RELAXED) & bit))
 		__atomic_or_fetch(word, bit, __ATOMIC_RELAXED);
-	if (heapsnap_wrappers_passes(&tables->wrappers, site))
+	if (has_kind && heapsnap_wrappers_passes(&tables->wrappers, site))
 		__atomic_store_n(&passing_were_seen, true, __ATOMIC_RELAXED);
 }
 
@@ -342,16 +365,14 @@ static bool may_be_seen(uint64_t site)
 	return __atomic_load_n(word, __ATOMIC_RELAXED) & bit;
 }
 
-// The question of the fast path, where blocks have headers.
-static void mark_seen(uint64_t site, uint64_t size)
+// Puts a site and size where the fast path looks.
+static void cache_seen(uint64_t site, uint64_t size)
 {
 	uint32_t slot = seen_slot(site, size);
 	uint64_t other;
 
 	if (!HEAPSNAP_TAKES_SNAPSHOTS || size >= HEAPSNAP_SEEN_SLOTS)
 		return;
-	if (tables)
-		note_seen_site(site);
 	other = __atomic_exchange_n(&heapsnap_seen[slot], site, __ATOMIC_RELAXED);
 	if (other != 0 && other != site) {
 		uint64_t word = other | (uint64_t)(uint16_t)(slot - other) << HEAPSNAP_SITE_BITS;
@@ -360,52 +381,125 @@ static void mark_seen(uint64_t site, uint64_t size)
 	}
 }
 
-// Counts as seen until there is credit again.
-static void postpone(uint64_t site, uint64_t size)
+static void clear_if(uint64_t *slot, uint64_t value)
 {
-	uint32_t slot = seen_slot(site, size);
+	if (__atomic_load_n(slot, __ATOMIC_RELAXED) == value)
+		__atomic_store_n(slot, 0, __ATOMIC_RELAXED);
+}
 
-	if (!HEAPSNAP_TAKES_SNAPSHOTS || size >= HEAPSNAP_SEEN_SLOTS)
+/*
+ * A kind is closed when all has been learned from it, or as long as it waits for credit. The fast path's
+ * tables are a mere cache of that, by address: which entries they lose differs from run to run.
+ */
+static uint8_t *closed_mark(const struct heapsnap_kind *kind)
+{
+	return &tables->closed[kind - tables->kinds];
+}
+
+// The mark of a kind that has been closed since its code was mapped.
+static uint8_t mark_of_age(const struct heapsnap_kind *kind)
+{
+	uint64_t site = __atomic_load_n(&kind->site, __ATOMIC_RELAXED);
+
+	return (uint8_t)(1 + heapsnap_code_age(site) % (QUEUED - 1));
+}
+
+// True if nothing more is to be learned from it, or it waits for its turn.
+static bool is_closed(const struct heapsnap_kind *kind)
+{
+	uint8_t mark = __atomic_load_n(closed_mark(kind), __ATOMIC_RELAXED);
+
+	return mark & QUEUED || mark == mark_of_age(kind);
+}
+
+/*
+ * True if the blocks of a site count as its own: it is in no wrapper, or in one that was not known when
+ * it was closed and has not been swept since. The fast path may know it.
+ */
+static bool is_site_closed(uint64_t site, uint64_t size)
+{
+	const struct heapsnap_kind *kind = look_up_kind(site, size);
+
+	return is_taken(kind) && (__atomic_load_n(closed_mark(kind), __ATOMIC_RELAXED) &
+				  (uint8_t)~QUEUED) == mark_of_age(kind);
+}
+
+// All has been learned from a site and size. @param kind  NULL: it has found no room
+static void close_kind(struct heapsnap_kind *kind, uint64_t site, uint64_t size)
+{
+	uint8_t mark;
+
+	if (HEAPSNAP_TAKES_SNAPSHOTS)
+		note_seen_site(site, kind != NULL);
+	cache_seen(site, size);
+	if (!kind)
 		return;
-	__atomic_or_fetch(&tables->postponed[slot / 64], UINT64_C(1) << slot % 64,
-			  __ATOMIC_RELAXED);
-	__atomic_or_fetch(&tables->has_postponed[slot / 4096], UINT64_C(1) << slot / 64 % 64,
-			  __ATOMIC_RELEASE);
-	mark_seen(site, size);
+	mark = __atomic_load_n(closed_mark(kind), __ATOMIC_RELAXED);
+	if (!(mark & QUEUED)) // or another thread has just queued it
+		__atomic_compare_exchange_n(closed_mark(kind), &mark, mark_of_age(kind), false,
+					    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
-// Has the slots of a word come by again. @return how many
-static int resume_word(uint32_t word)
+// A kind is to be observed again. One that waits goes on waiting for its turn.
+static void reopen(const struct heapsnap_kind *kind)
 {
-	int count = 0;
+	uint64_t site = __atomic_load_n(&kind->site, __ATOMIC_RELAXED);
+	uint64_t size = __atomic_load_n(&kind->size, __ATOMIC_RELAXED);
 
-	__atomic_and_fetch(&tables->has_postponed[word / 64], ~(UINT64_C(1) << word % 64),
-			   __ATOMIC_ACQUIRE);
-	for (uint64_t bits = __atomic_exchange_n(&tables->postponed[word], 0, __ATOMIC_RELAXED);
-	     bits != 0; bits &= bits - 1, count++)
-		__atomic_store_n(&heapsnap_seen[word * 64 + (uint32_t)__builtin_ctzll(bits)], 0,
-				 __ATOMIC_RELAXED);
-	return count;
+	__atomic_and_fetch(closed_mark(kind), QUEUED, __ATOMIC_RELAXED);
+	if (size >= HEAPSNAP_SEEN_SLOTS)
+		return;
+	clear_if(&heapsnap_seen[seen_slot(site, size)], site);
+	clear_if(heapsnap_displaced_slot(site | size << HEAPSNAP_SITE_BITS),
+		 site | size << HEAPSNAP_SITE_BITS);
 }
 
-// Lets postponed sites be observed again, as many as there is credit for.
+// --- waiting for credit ------------------------------------------------------------------
+
+// Counts as seen until there is credit again. Each kind waits once, so that the queue has room.
+static void postpone(const struct heapsnap_kind *kind, uint64_t site, uint64_t size)
+{
+	uint32_t at;
+
+	if (!HEAPSNAP_TAKES_SNAPSHOTS)
+		return;
+	note_seen_site(site, true);
+	cache_seen(site, size);
+	if (__atomic_fetch_or(closed_mark(kind), QUEUED, __ATOMIC_RELAXED) & QUEUED)
+		return;
+	__atomic_store_n(closed_mark(kind), QUEUED | mark_of_age(kind), __ATOMIC_RELAXED);
+	at = __atomic_fetch_add(&queue_end, 1, __ATOMIC_RELAXED) % QUEUE;
+	__atomic_store_n(&tables->queue[at], (uint32_t)(kind - tables->kinds) + 1,
+			 __ATOMIC_RELEASE);
+}
+
+// @return false if none waits
+static bool resume_first(void)
+{
+	uint32_t at = __atomic_load_n(&queue_first, __ATOMIC_RELAXED);
+	uint32_t *place = &tables->queue[at % QUEUE];
+	uint32_t number = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+
+	if (number == 0 || !__atomic_compare_exchange_n(&queue_first, &at, at + 1, false,
+							__ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		return false;
+	__atomic_store_n(place, 0, __ATOMIC_RELAXED);
+	__atomic_and_fetch(&tables->closed[number - 1], (uint8_t)~QUEUED, __ATOMIC_RELEASE);
+	reopen(&tables->kinds[number - 1]);
+	return true;
+}
+
+// Lets kinds that wait be observed again, first come, first served: as many as there is credit for.
 static void resume(void)
 {
-	static uint32_t at;
 	int64_t credit =
 		__atomic_load_n(&heapsnap_effort.credit[HEAPSNAP_EFFORT_LOOKS], __ATOMIC_RELAXED);
 
-	for (uint32_t i = 0; i < POSTPONED_WORDS / 64 && credit > 0; i++) {
-		uint32_t group = __atomic_load_n(&at, __ATOMIC_RELAXED) % (POSTPONED_WORDS / 64);
-		uint64_t words = __atomic_load_n(&tables->has_postponed[group], __ATOMIC_RELAXED);
-
-		for (; words != 0 && credit > 0; words &= words - 1)
-			credit -= RESUMED_STEPS *
-				  resume_word(group * 64 + (uint32_t)__builtin_ctzll(words));
-		if (words == 0)
-			__atomic_store_n(&at, group + 1, __ATOMIC_RELAXED);
-	}
+	while (credit > 0 && resume_first())
+		credit -= RESUMED_STEPS;
 }
+
+// --- sweeping -----------------------------------------------------------------------------
 
 // All slots in which there is a site, one after the other. @param in_row  gets how many lie together
 static uint64_t *swept_slots(uint32_t at, uint32_t *in_row)
@@ -424,53 +518,51 @@ static bool needs_sweep(uint64_t site)
 			     heapsnap_wrappers_passes(&tables->wrappers, site));
 }
 
-static void clear_if(uint64_t *slot, uint64_t value)
+// Takes the next kind of a round. @return false if it has ended
+static bool take_swept_kind(uint32_t *number)
 {
-	if (__atomic_load_n(slot, __ATOMIC_RELAXED) == value)
-		__atomic_store_n(slot, 0, __ATOMIC_RELAXED);
-}
+	uint32_t left = __atomic_load_n(&kinds_left, __ATOMIC_RELAXED), at, next;
 
-static void sweep_kind(const struct heapsnap_kind *kind)
-{
-	uint64_t site = __atomic_load_n(&kind->site, __ATOMIC_RELAXED);
-	uint64_t size = __atomic_load_n(&kind->size, __ATOMIC_RELAXED);
-	uint64_t word = site | size << HEAPSNAP_SITE_BITS;
-
-	if (size >= HEAPSNAP_SEEN_SLOTS || !needs_sweep(site))
-		return;
-	clear_if(&heapsnap_seen[seen_slot(site, size)], site);
-	clear_if(heapsnap_displaced_slot(word), word);
-}
-
-/*
- * Takes a part of a round through a table. If another thread begins a new round at the same time,
- * the rest of that is not all.
- *
- * @return how many entries; *from is the first
- */
-static uint32_t take_part(uint32_t *at, uint32_t *left, uint32_t size, uint32_t most,
-			  uint32_t *from)
-{
-	uint32_t rest = __atomic_load_n(left, __ATOMIC_RELAXED);
-	uint32_t count = rest < most ? rest : most;
-
-	if (count == 0 || !__atomic_compare_exchange_n(left, &rest, rest - count, false,
-						       __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-		return 0;
-	*from = __atomic_fetch_add(at, count, __ATOMIC_RELAXED) % size;
-	return count;
+	do {
+		if (left == 0)
+			return false;
+	} while (!__atomic_compare_exchange_n(&kinds_left, &left, left - 1, true, __ATOMIC_RELAXED,
+					      __ATOMIC_RELAXED));
+	at = __atomic_load_n(&kinds_at, __ATOMIC_RELAXED);
+	do
+		next = at + 1 < __atomic_load_n(&made_count, __ATOMIC_RELAXED) ? at + 1 : 0;
+	while (!__atomic_compare_exchange_n(&kinds_at, &at, next, true, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED));
+	*number = __atomic_load_n(&tables->made[at], __ATOMIC_RELAXED);
+	return true;
 }
 
 static void sweep_kinds(uint32_t most)
 {
-	uint32_t size = __atomic_load_n(&made_count, __ATOMIC_RELAXED), from = 0;
-	uint32_t count = take_part(&kinds_at, &kinds_left, size, most, &from);
+	uint32_t number;
 
-	for (uint32_t i = 0; i < count; i++) {
-		uint32_t made = __atomic_load_n(&tables->made[(from + i) % size], __ATOMIC_RELAXED);
-
-		sweep_kind(&tables->kinds[made]);
+	for (uint32_t i = 0; i < most && take_swept_kind(&number); i++) {
+		if (needs_sweep(__atomic_load_n(&tables->kinds[number].site, __ATOMIC_RELAXED)))
+			reopen(&tables->kinds[number]);
 	}
+}
+
+/*
+ * Takes a part of a round through the slots. If another thread begins a new round at the same time,
+ * the rest of that is not all.
+ *
+ * @return how many; *from is the first
+ */
+static uint32_t take_slots(uint32_t most, uint32_t *from)
+{
+	uint32_t rest = __atomic_load_n(&sweep_left, __ATOMIC_RELAXED);
+	uint32_t count = rest < most ? rest : most;
+
+	if (count == 0 || !__atomic_compare_exchange_n(&sweep_left, &rest, rest - count, false,
+						       __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		return 0;
+	*from = __atomic_fetch_add(&sweep_at, count, __ATOMIC_RELAXED) % SWEPT_SLOTS;
+	return count;
 }
 
 static void sweep_row(uint64_t *slots, uint32_t count)
@@ -484,7 +576,7 @@ static void sweep_row(uint64_t *slots, uint32_t count)
 static void sweep_slots(uint32_t most)
 {
 	uint32_t at = 0, in_row;
-	uint32_t count = take_part(&sweep_at, &sweep_left, SWEPT_SLOTS, most, &at);
+	uint32_t count = take_slots(most, &at);
 
 	while (count > 0) {
 		uint64_t *slots = swept_slots(at, &in_row);
@@ -516,9 +608,9 @@ static bool is_swept(void)
 	       __atomic_load_n(&sweep_left, __ATOMIC_RELAXED) == 0;
 }
 
-void heapsnap_backtraces_earn(uint64_t bytes, uint64_t last)
+void heapsnap_backtraces_earn(uint64_t bytes)
 {
-	heapsnap_effort_earn(bytes, last);
+	heapsnap_effort_earn(bytes);
 	if (!tables || !HEAPSNAP_TAKES_SNAPSHOTS)
 		return;
 	resume();
@@ -553,7 +645,7 @@ static void look_again(uint64_t of)
  */
 static bool is_new_site(uint64_t site)
 {
-	uint64_t hash = heapsnap_scatter(site);
+	uint64_t hash = heapsnap_code_hash(site);
 	uint32_t tag = (uint32_t)hash | 1;
 	uint32_t *known = &tables->known_sites[hash >> 50];
 
@@ -566,13 +658,22 @@ static bool is_new_site(uint64_t site)
 
 // --- looking through wrappers ----------------------------------------------------------
 
-static void learn_hop(uint64_t site)
+/*
+ * Costs no steps: which hops others have displaced differs from run to run.
+ *
+ * @return false if there is no hop from a site
+ */
+static bool learn_hop(uint64_t site)
 {
+	int32_t left = heapsnap_effort_left;
 	uint64_t way = heapsnap_hop_at(site);
 
-	if (way != 0 && site <= HEAPSNAP_SITE_MASK)
-		__atomic_store_n(heapsnap_hop_of(site), site | way << HEAPSNAP_SITE_BITS,
-				 __ATOMIC_RELAXED);
+	heapsnap_effort_left = left;
+
+	if (way == 0 || site > HEAPSNAP_SITE_MASK)
+		return false;
+	__atomic_store_n(heapsnap_hop_of(site), site | way << HEAPSNAP_SITE_BITS, __ATOMIC_RELAXED);
+	return true;
 }
 
 static void forget_hops(void)
@@ -615,29 +716,33 @@ static bool is_no_wrapper(uint64_t address)
 }
 
 // The site that a block has: where the wrapper was called, if it is made in one.
-static uint64_t look_through(uint64_t site, struct heapsnap_frame frame)
+static uint64_t look_through(uint64_t size, uint64_t site, struct heapsnap_frame frame)
 {
 	struct heapsnap_frame at = frame;
 	uint64_t address = site, left = heapsnap_stack_left(frame.sp);
+	int32_t before;
 
-	if (!may_look_through(site))
+	if (is_site_closed(site, size) || !may_look_through(site))
 		return site;
 	for (int i = 0; i < HEAPSNAP_NESTED; i++) {
 		heapsnap_spend(1);
 		if (!heapsnap_hop_once(&address, &at, &left)) {
-			learn_hop(address);
+			// Where the stack's pages end must not decide, as that differs from run to run.
+			if (!learn_hop(address))
+				break;
+			left = heapsnap_stack_probe(at.sp);
 			if (!heapsnap_hop_once(&address, &at, &left))
 				break;
 		}
-		if (!may_look_through(address))
+		if (is_site_closed(address, size) || !may_look_through(address))
 			return address;
 	}
 	// There may be a system call for each page of another stack.
 	if (!heapsnap_effort_may(HEAPSNAP_EFFORT_LOOKS))
 		return site;
+	before = heapsnap_effort_left;
 	address = heapsnap_unwind_to(site, frame, is_no_wrapper, FEW_STEPS);
-	heapsnap_effort_charge(HEAPSNAP_EFFORT_LOOKS,
-			       (uint32_t)(HEAPSNAP_EFFORT_EVENT - heapsnap_effort_left));
+	heapsnap_effort_charge(HEAPSNAP_EFFORT_LOOKS, (uint32_t)(before - heapsnap_effort_left));
 	return address ? address : site;
 }
 
@@ -838,8 +943,11 @@ static uint32_t take_sample(void)
 {
 	uint64_t addresses[MAX_STEPS];
 	int32_t before = heapsnap_effort_begin();
-	uint32_t backtrace = intern(addresses, heapsnap_unwind(addresses, MAX_STEPS));
+	uint32_t backtrace;
 
+	heapsnap_unwinds_aside = true;
+	backtrace = intern(addresses, heapsnap_unwind(addresses, MAX_STEPS));
+	heapsnap_unwinds_aside = false;
 	heapsnap_effort_end(before);
 	if (backtrace == 0)
 		heapsnap_trace_missed();
@@ -881,20 +989,21 @@ static bool try_examine(struct heapsnap_making *making, uint64_t size, struct he
 {
 	enum heapsnap_effort_pool pool =
 		is_new_site(making->site) ? HEAPSNAP_EFFORT_SITES : HEAPSNAP_EFFORT_LOOKS;
+	int32_t before = heapsnap_effort_left;
 
 	if (!heapsnap_effort_may(pool))
 		return false;
 	examine(making, size, kind);
 	sweep(SWEEP_EVENT);
 	heapsnap_spend(EXAMINE_STEPS + SWEEP_EVENT / SWEEP_STEP);
-	heapsnap_effort_charge(pool, (uint32_t)(HEAPSNAP_EFFORT_EVENT - heapsnap_effort_left));
+	heapsnap_effort_charge(pool, (uint32_t)(before - heapsnap_effort_left));
 	return true;
 }
 
 static struct heapsnap_making observe(uint64_t size, uint64_t site, struct heapsnap_frame frame,
 				      bool is_sampled)
 {
-	struct heapsnap_making making = { .site = look_through(site, frame) };
+	struct heapsnap_making making = { .site = look_through(size, site, frame) };
 	uint64_t looked_at = making.site;
 	struct heapsnap_kind *kind;
 
@@ -904,10 +1013,12 @@ static struct heapsnap_making observe(uint64_t size, uint64_t site, struct heaps
 		return making;
 	note_area(making.site);
 	kind = find_kind(making.site, size);
-	if (kind && needs_look(kind) && !try_examine(&making, size, kind))
-		postpone(making.site, size);
+	if (kind && is_closed(kind))
+		cache_seen(making.site, size);
+	else if (kind && needs_look(kind) && !try_examine(&making, size, kind))
+		postpone(kind, making.site, size);
 	else if (making.site == looked_at && (!kind || !needs_look(kind)))
-		mark_seen(making.site, size);
+		close_kind(kind, making.site, size);
 	return making;
 }
 
@@ -919,7 +1030,7 @@ struct heapsnap_making heapsnap_observe(uint64_t size, uint64_t site, struct hea
 
 	if (!tables) {
 		if (is_ready)
-			mark_seen(site, size);
+			cache_seen(site, size);
 		return making;
 	}
 	before = heapsnap_effort_begin();

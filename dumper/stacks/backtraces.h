@@ -15,7 +15,7 @@
  * wrappers and sites.
  *
  * The cost of an allocation beyond its fast path is bounded (effort.h). When there is no credit for
- * a backtrace, the site and size count as seen for the time being, and are observed later.
+ * a backtrace, the site and size count as seen for the time being, and wait in a queue.
  *
  * All tables have a fixed size and lie in one mapping; what finds no room is left out. Entries
  * are taken by compare-and-swap, so that there is no lock; what the frozen copy may see of one
@@ -136,10 +136,9 @@ void heapsnap_backtraces_init(void);
 /**
  * Observes some of the postponed sites, once a thread has allocated some 64 KiB more.
  *
- * @param bytes  that it has allocated
- * @param last   of these, those of the last block at least
+ * @param bytes  of the stretch that has ended
  */
-void heapsnap_backtraces_earn(uint64_t bytes, uint64_t last);
+void heapsnap_backtraces_earn(uint64_t bytes);
 
 /**
  * Notes a block that is about to be made, of a (site, size) that has not been seen, or that

@@ -3,7 +3,7 @@
 
 enum {
 	ADDED_EVENTS = 64,     // at most before a thread's steps are in the sum
-	LARGE = 1 << 15,       // bytes: such a block takes little time for its size
+	ENDS_LARGE = 3 << 15,  // bytes of a stretch: its last block takes little time for its size
 	EARNED_LARGE = 4,      // steps
 	START_SITES = 1 << 20, // steps: 10 ms, if a program has ten thousand sites
 	START_LOOKS = 1 << 16, // 0.6 ms
@@ -80,9 +80,9 @@ static int64_t add_credit(enum heapsnap_effort_pool pool, int64_t more)
 	return more - added;
 }
 
-void heapsnap_effort_earn(uint64_t bytes, uint64_t last)
+void heapsnap_effort_earn(uint64_t bytes)
 {
-	uint64_t earned = last > LARGE ? EARNED_LARGE : bytes / HEAPSNAP_EFFORT_BYTES;
+	uint64_t earned = bytes > ENDS_LARGE ? EARNED_LARGE : bytes / HEAPSNAP_EFFORT_BYTES;
 
 	add_credit(HEAPSNAP_EFFORT_SITES, add_credit(HEAPSNAP_EFFORT_LOOKS, (int64_t)earned));
 	add_to_sum();

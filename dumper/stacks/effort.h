@@ -14,7 +14,8 @@
  *     HEAPSNAP_EFFORT_BYTES bytes, and a sum to begin with. Allocations that come when nothing is
  *     left are postponed (backtraces.c). The first backtrace of a site has a pool of its own.
  *
- * Credit depends on bytes and not on time, so that the same program gets the same backtraces.
+ * The same program gets the same backtraces, wherever its modules and stacks lie. So credit depends
+ * on bytes and not on time, and steps depend neither on addresses (code_hash.h) nor on samples.
  *
  * async-signal-safe.
  */
@@ -69,11 +70,7 @@ bool heapsnap_effort_may(enum heapsnap_effort_pool pool);
 
 void heapsnap_effort_charge(enum heapsnap_effort_pool pool, uint32_t steps);
 
-/**
- * Adds the credit for bytes that this thread has allocated, and its steps to the sum.
- *
- * @param last  of these bytes, those of the last block at least
- */
-void heapsnap_effort_earn(uint64_t bytes, uint64_t last);
+/** Adds the credit for the bytes of a thread's stretch (sampling.h), and its steps to the sum. */
+void heapsnap_effort_earn(uint64_t bytes);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dumper/stacks/passing.h"
 
-#include "dumper/base/hash.h"
 #include "dumper/stacks/code_flow.h"
+#include "dumper/stacks/code_hash.h"
 #include "dumper/stacks/effort.h"
 #include "dumper/stacks/frame_rules.h"
 #include "dumper/stacks/standard.h"
@@ -104,7 +104,7 @@ enum {
 
 static uint64_t *cache_slot(uint64_t function)
 {
-	return &cache[heapsnap_scatter(function) >> 54];
+	return &cache[heapsnap_code_hash(function) >> 54];
 }
 
 _Static_assert(CACHED == 1 << (64 - 54), "bits of the hash");

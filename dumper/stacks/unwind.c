@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dumper/stacks/unwind.h"
 
-#include "dumper/base/hash.h"
+#include "dumper/stacks/code_hash.h"
 #include "dumper/stacks/effort.h"
 #include "dumper/stacks/frame_rules.h"
 #include "dumper/base/process.h"
@@ -42,7 +42,6 @@ static bool is_readable(uint64_t address)
 	};
 	uint64_t page = address & ~(uint64_t)(PAGE - 1);
 
-	heapsnap_spend(HEAPSNAP_EFFORT_SYSTEM);
 	return !heapsnap_is_sandboxed() && HEAPSNAP_SYSTEM_4(SYS_rt_sigprocmask, NO_OPERATION, page,
 							     NULL, sizeof(uint64_t)) == INVALID;
 }
@@ -57,7 +56,10 @@ static uint64_t find_top(void)
 	return pointer;
 }
 
-// True if an address lies on the thread's own stack: no gap between there and its top.
+/*
+ * True if an address lies on the thread's own stack: no gap between there and its top. Costs no
+ * steps, as each page is probed once: how many there are differs from run to run.
+ */
 static bool is_on_own_stack(struct heapsnap_own_stack *stack, uint64_t address)
 {
 	if (stack->top == 0) {
@@ -72,9 +74,16 @@ static bool is_on_own_stack(struct heapsnap_own_stack *stack, uint64_t address)
 	return address >= stack->low;
 }
 
+uint64_t heapsnap_stack_probe(uint64_t sp)
+{
+	is_on_own_stack(&heapsnap_own_stack, sp);
+	return heapsnap_stack_left(sp);
+}
+
 // A word that lies beyond what is known to be readable.
 static bool read_beyond(struct heapsnap_walk *walk, uint64_t address, uint64_t *value)
 {
+	heapsnap_spend(HEAPSNAP_EFFORT_SYSTEM);
 	if (address - walk->sp > MAX_FRAME || !is_readable(address))
 		return false;
 	// A stack that is not the thread's own, up to its first gap.
@@ -96,12 +105,15 @@ static inline bool read_word(struct heapsnap_walk *walk, uint64_t address, uint6
 
 static void start(struct heapsnap_walk *walk, bool is_here)
 {
-	if (is_on_own_stack(&heapsnap_own_stack, walk->sp))
+	if (is_on_own_stack(&heapsnap_own_stack, walk->sp)) {
 		walk->top = heapsnap_own_stack.top & ~(uint64_t)7;
-	else if (is_here || is_readable(walk->sp))
-		walk->top = walk->sp + heapsnap_stack_left(walk->sp);
-	else
-		walk->top = walk->sp;
+		return;
+	}
+	if (!is_here)
+		heapsnap_spend(HEAPSNAP_EFFORT_SYSTEM);
+	walk->top = walk->sp;
+	if (is_here || is_readable(walk->sp))
+		walk->top += heapsnap_stack_left(walk->sp);
 }
 
 void heapsnap_walk_start(struct heapsnap_walk *walk)
@@ -115,6 +127,8 @@ void heapsnap_walk_start_here(struct heapsnap_walk *walk)
 }
 
 // --- rules -------------------------------------------------------------------------
+
+__thread bool heapsnap_unwinds_aside;
 
 static struct heapsnap_rule_slot *slots;
 static uint32_t ages[AREAS]; // in the upper bits of keys: what is older counts for nothing
@@ -132,6 +146,16 @@ uint32_t heapsnap_code_age(uint64_t address)
 	return __atomic_load_n(&ages[(address >> AREA_SHIFT) % AREAS], __ATOMIC_RELAXED);
 }
 
+// @return false if a slot has the rule of another key
+static bool read_slot(const struct heapsnap_rule_slot *slot, uint64_t key,
+		      struct heapsnap_rule *rule)
+{
+	uint64_t word = __atomic_load_n(&slot->rule, __ATOMIC_RELAXED);
+
+	memcpy(rule, &word, sizeof(*rule));
+	return (__atomic_load_n(&slot->key, __ATOMIC_RELAXED) ^ word) == key;
+}
+
 static struct heapsnap_rule look_up_rule(struct heapsnap_rule_slot *slot, uint64_t address,
 					 uint64_t key)
 {
@@ -146,32 +170,32 @@ static struct heapsnap_rule look_up_rule(struct heapsnap_rule_slot *slot, uint64
 	return rule;
 }
 
-static inline struct heapsnap_rule rule_at(uint64_t address)
+// @param aside  what is not in the cache goes to another one
+static inline struct heapsnap_rule rule_at(uint64_t address, bool aside)
 {
 	uint64_t key = address | (uint64_t)(heapsnap_code_age(address) + 1) << AGE_SHIFT;
 	struct heapsnap_rule_slot *slot =
-		&slots[heapsnap_scatter(address) >> 50 & (HEAPSNAP_RULE_SLOTS - 1)];
-	uint64_t word = __atomic_load_n(&slot->rule, __ATOMIC_RELAXED);
+		&slots[heapsnap_code_hash(address) >> 50 & (HEAPSNAP_RULE_SLOTS - 1)];
 	struct heapsnap_rule rule;
 
-	if ((__atomic_load_n(&slot->key, __ATOMIC_RELAXED) ^ word) == key) {
-		memcpy(&rule, &word, sizeof(rule));
+	if (read_slot(slot, key, &rule) ||
+	    (aside && read_slot(slot + HEAPSNAP_RULE_SLOTS, key, &rule)))
 		return rule;
-	}
-	return look_up_rule(slot, address, key);
+	return look_up_rule(aside ? slot + HEAPSNAP_RULE_SLOTS : slot, address, key);
 }
 
 void heapsnap_unwind_forget(uint64_t start, uint64_t end)
 {
 	uint64_t first = start >> AREA_SHIFT, last = end >> AREA_SHIFT;
 
+	heapsnap_code_hash_forget();
 	for (uint64_t i = 0; i < AREAS && i <= last - first; i++)
 		__atomic_add_fetch(&ages[(first + i) % AREAS], 1, __ATOMIC_RELAXED);
 }
 
 uint16_t heapsnap_hop_at(uint64_t address)
 {
-	struct heapsnap_rule rule = rule_at(address - 1);
+	struct heapsnap_rule rule = rule_at(address - 1, true);
 
 	return heapsnap_hop_of_rule(&rule);
 }
@@ -280,7 +304,8 @@ bool heapsnap_walk_next(struct heapsnap_walk *walk)
 	if (!heapsnap_spend(1))
 		return false;
 
-	struct heapsnap_rule rule = rule_at(walk->pc - !walk->is_interrupted);
+	struct heapsnap_rule rule =
+		rule_at(walk->pc - !walk->is_interrupted, heapsnap_unwinds_aside);
 	bool guessed = rule.kind == HEAPSNAP_RULE_GUESS;
 	uint64_t cfa, pc, fp;
 

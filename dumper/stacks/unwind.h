@@ -45,10 +45,16 @@ struct heapsnap_walk {
 /**
  * Prepares for walks, once.
  *
- * @param room  [HEAPSNAP_RULE_SLOTS] zeros, for ever
+ * @param room  [2 * HEAPSNAP_RULE_SLOTS] zeros, for ever
  * @return false if this library's own code cannot be found, or nothing can be unwound here
  */
 bool heapsnap_unwind_init(struct heapsnap_rule_slot *room);
+
+/**
+ * True while this thread unwinds for a sample. Samples come at random: their rules have a cache of their
+ * own, so that they make no other walk cheaper, and the same walks are cut short in each run.
+ */
+extern __thread bool heapsnap_unwinds_aside __attribute__((visibility("hidden")));
 
 /** Forgets the rules of code that has been unmapped: other code may be mapped there. */
 void heapsnap_unwind_forget(uint64_t start, uint64_t end);
@@ -80,6 +86,9 @@ static inline uint64_t heapsnap_stack_left(uint64_t sp)
 	return sp >= stack->low && sp < stack->top ? stack->top - sp
 						   : -sp & (HEAPSNAP_STACK_PAGE - 1);
 }
+
+/** The same after probing the thread's own stack down to @p sp, some pages at a time. */
+uint64_t heapsnap_stack_probe(uint64_t sp);
 
 /** Steps to the caller's frame. @return false if there is none, or it cannot be found */
 bool heapsnap_walk_next(struct heapsnap_walk *walk);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dumper/stacks/wrappers.h"
 
-#include "dumper/base/hash.h"
+#include "dumper/stacks/code_hash.h"
 #include "dumper/stacks/effort.h"
 #include "dumper/stacks/frame_rules.h"
 #include "dumper/stacks/passing.h"
@@ -23,7 +23,7 @@ enum {
 
 static uint32_t hash(uint64_t address, uint32_t slots)
 {
-	return (uint32_t)(heapsnap_scatter(address) >> 40) & (slots - 1);
+	return (uint32_t)(heapsnap_code_hash(address) >> 40) & (slots - 1);
 }
 
 // Takes a free word for a value. @return whether it holds the value now

@@ -11,8 +11,9 @@
 __thread uint64_t heapsnap_bytes_left;
 void (*heapsnap_each_stretch)(uint64_t bytes);
 
-static __thread uint64_t stretch; // bytes that were left the last time
-static __thread uint64_t beyond;  // bytes from the end of the stretch to the next sample
+static __thread uint64_t part;    // bytes that were left the last time
+static __thread uint64_t stretch; // bytes of the stretch before that part
+static __thread uint64_t beyond;  // bytes from the end of that part to the next sample
 static __thread uint64_t random_state;
 static __thread uint32_t thread_id; // 0: not known yet
 
@@ -54,7 +55,12 @@ bool heapsnap_sampling_refill(struct heapsnap_stretch *ended)
 	uint64_t taken = 0 - heapsnap_bytes_left; // beyond the stretch
 	bool is_sampled = false;
 
-	*ended = (struct heapsnap_stretch){ .bytes = stretch + taken, .last = taken };
+	*ended = (struct heapsnap_stretch){ .last = taken };
+	stretch += part + taken;
+	if (stretch > HEAPSNAP_STRETCH) {
+		ended->bytes = stretch;
+		stretch = 0;
+	}
 	if (random_state == 0) {
 		random_state =
 			(heapsnap_coarse_ns() ^ (uint64_t)&random_state) * heapsnap_process.secret |
@@ -67,9 +73,10 @@ bool heapsnap_sampling_refill(struct heapsnap_stretch *ended)
 	} else {
 		beyond -= taken;
 	}
-	heapsnap_bytes_left = beyond < HEAPSNAP_STRETCH ? beyond : HEAPSNAP_STRETCH;
-	beyond -= heapsnap_bytes_left;
-	stretch = heapsnap_bytes_left;
+	part = HEAPSNAP_STRETCH - stretch;
+	part = beyond < part ? beyond : part;
+	beyond -= part;
+	heapsnap_bytes_left = part;
 	return is_sampled;
 }
 
@@ -91,7 +98,7 @@ static void redraw_distance(void)
 		return;
 	distance = draw_distance();
 	heapsnap_bytes_left = distance < left ? distance : left;
-	stretch -= left - heapsnap_bytes_left;
+	part -= left - heapsnap_bytes_left;
 	beyond = distance - heapsnap_bytes_left;
 }
 

@@ -35,10 +35,13 @@ static inline __attribute__((always_inline)) bool heapsnap_take_bytes(uint64_t s
 	return !too_many;
 }
 
-/** A thread's allocations since it last took the slow path. */
+/**
+ * A thread's allocations since its last stretch ended. A sample does not end a stretch, so that
+ * stretches end at the same blocks in each run.
+ */
 struct heapsnap_stretch {
-	uint64_t bytes;
-	uint64_t last; /**< of these, those of the last block at least */
+	uint64_t bytes; /**< more than HEAPSNAP_STRETCH; 0: it goes on */
+	uint64_t last;  /**< of these, some of the last block, since heapsnap_bytes_left ran out */
 };
 
 /**

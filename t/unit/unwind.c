@@ -27,7 +27,7 @@ bool heapsnap_is_sandboxed(void)
 	return false;
 }
 
-static struct heapsnap_rule_slot slots[HEAPSNAP_RULE_SLOTS];
+static struct heapsnap_rule_slot slots[2 * HEAPSNAP_RULE_SLOTS];
 
 static int setup(void **state)
 {
