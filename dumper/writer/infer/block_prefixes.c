@@ -101,7 +101,8 @@ static bool is_empty(struct layout_wholes wholes)
 static bool has_whole(const struct layouts *layouts, heap_type_id part, uint64_t offset,
 		      uint64_t size)
 {
-	return !is_empty(layouts_exact_wholes(layouts, part, offset, size)) ||
+	return !is_empty(layouts_exact_wholes(layouts, part, offset, size,
+					      layouts_slack(layouts, size))) ||
 	       !is_empty(layouts_flexible_wholes(layouts, part, offset, size));
 }
 
@@ -160,7 +161,9 @@ static enum reading read_block(const struct inference *inference, heap_object_id
 		return read_text(inference, object, lead->offset, words);
 	if (has_whole(layouts, lead->type, lead->offset, size))
 		return READING_EMBEDDED;
-	if (layouts_fit(layouts, lead->type, size - lead->offset).fit != LAYOUT_NONE ||
+	if (layouts_fit(layouts, lead->type, size - lead->offset,
+			layouts_slack(layouts, size - lead->offset))
+			    .fit != LAYOUT_NONE ||
 	    has_whole(layouts, lead->type, 0, size - lead->offset))
 		return READING_PREFIX;
 	return READING_OTHER;
@@ -395,12 +398,10 @@ static bool is_accepted(const struct inference *inference, const struct lead *le
 HEAP_MUST_CHECK
 static struct heap_error *claim_again(struct inference *inference, heap_object_id object)
 {
-	uint64_t size = inference_size(inference, object);
-
 	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
 	     at = inference->hints.list[at].next) {
 		const struct hint *hint = &inference->hints.list[at];
-		struct layout_claim claim = layouts_fit(&inference->layouts, hint->type, size);
+		struct layout_claim claim = inference_fit(inference, hint->type, object);
 
 		if (hint->either || !layouts_is_start(hint->interior) || claim.fit == LAYOUT_NONE)
 			continue;

@@ -44,13 +44,19 @@ static int compare_ids(const void *left, const void *right)
 
 // The types of a size that have the hinted part, by their numbers. No more of them are read
 // than it takes to know that they are too many.
-static void add_wholes(const struct inference *inference, const struct hint *hint, uint64_t size,
-		       struct candidates *candidates)
+static void add_wholes(const struct inference *inference, const struct hint *hint,
+		       heap_object_id object, struct candidates *candidates)
 {
+	const uint64_t size = inference_size(inference, object);
 	const struct layouts *layouts = &inference->layouts;
 	uint64_t interior = layouts_is_start(hint->interior) ? 0 : hint->interior;
+	// A part in the middle of a chunk tells of a struct, which other bytes may follow.
+	bool may_follow = interior > 0 && interior < size &&
+			  (inference->capture->objects.flags[object] & ARENA_CHUNK);
+	const uint64_t own_slack = inference_slack(inference, object);
+	const uint64_t slack = may_follow ? size - interior - 1 : own_slack;
 	const struct layout_wholes runs[] = {
-		layouts_exact_wholes(layouts, hint->type, interior, size),
+		layouts_exact_wholes(layouts, hint->type, interior, size, slack),
 		layouts_flexible_wholes(layouts, hint->type, interior, size),
 	};
 	heap_type_id wholes[2 * (CANDIDATES + 1)];
@@ -68,23 +74,29 @@ static void add_wholes(const struct inference *inference, const struct hint *hin
 	if (count > 1)
 		qsort(wholes, count, sizeof(*wholes), compare_ids);
 	for (uint32_t i = 0; i < count && !candidates->too_many; i++) {
-		struct layout_claim claim = layouts_fit(layouts, wholes[i], size);
+		struct layout_claim claim = layouts_fit(layouts, wholes[i], size, slack);
 
-		if (claim.fit != LAYOUT_NONE)
-			candidates_add(candidates, claim);
+		if (claim.fit == LAYOUT_NONE)
+			continue;
+
+		struct candidate *added = candidates_add(candidates, claim);
+
+		if (added && claim.fit == LAYOUT_EXACT)
+			added->is_followed = size - layouts_size(layouts, wholes[i]) > own_slack;
 	}
 }
 
 // Adds the types that a union's slot may point to itself.
 static void add_alternative(const struct inference *inference, const struct hint *hint,
-			    uint64_t size, struct candidates *candidates)
+			    heap_object_id object, struct candidates *candidates)
 {
-	struct layout_claim claim = layouts_fit(&inference->layouts, hint->type, size);
+	struct layout_claim claim = inference_fit(inference, hint->type, object);
 
 	if (!layouts_is_start(hint->interior))
 		return;
 	if (claim.fit == LAYOUT_NONE && layouts_is_character(&inference->layouts, hint->type))
-		claim = (struct layout_claim){ LAYOUT_TEXT, hint->type, size };
+		claim = (struct layout_claim){ LAYOUT_TEXT, hint->type,
+					       inference_size(inference, object) };
 	if (claim.fit == LAYOUT_NONE)
 		return;
 
@@ -97,21 +109,18 @@ static void add_alternative(const struct inference *inference, const struct hint
 void candidates_add_hinted(const struct inference *inference, heap_object_id object,
 			   struct candidates *candidates)
 {
-	uint64_t size = inference_size(inference, object);
-
 	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
 	     at = inference->hints.list[at].next) {
 		const struct hint *hint = &inference->hints.list[at];
 
 		if (hint->either)
-			add_alternative(inference, hint, size, candidates);
+			add_alternative(inference, hint, object, candidates);
 		if (layouts_is_compound(&inference->layouts, hint->type))
-			add_wholes(inference, hint, size, candidates);
+			add_wholes(inference, hint, object, candidates);
 		if (layouts_is_start(hint->interior) &&
 		    !layouts_is_link(&inference->layouts, hint->type) &&
-		    layouts_is_ambiguous(&inference->layouts, hint->type, size))
-			candidates_add(candidates,
-				       layouts_fit(&inference->layouts, hint->type, size));
+		    inference_is_ambiguous(inference, hint->type, object))
+			candidates_add(candidates, inference_fit(inference, hint->type, object));
 	}
 }
 
@@ -290,7 +299,7 @@ const struct candidate *candidates_only_whole(const struct inference *inference,
 	const struct candidate *found =
 		candidates->too_many ? NULL : only_accepted(inference, candidates, has_parts);
 
-	return found && !found->alternative ? found : NULL;
+	return found && !found->alternative && !found->is_followed ? found : NULL;
 }
 
 // The type that agrees best with the contents, of those that have the parts.
@@ -303,7 +312,8 @@ const struct candidate *candidates_best_whole(const struct inference *inference,
 		return NULL;
 	found = winning_candidate(candidates);
 	if (found)
-		return !found->alternative || is_accepted(candidates, found, HINTS_AND_CONTENT)
+		return !(found->alternative || found->is_followed) ||
+				       is_accepted(candidates, found, HINTS_AND_CONTENT)
 			       ? found
 			       : NULL;
 	// If a size is exactly a struct's, a header with elements is less likely.

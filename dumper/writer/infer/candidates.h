@@ -36,6 +36,7 @@ struct candidate {
 	int64_t score;          /**< how much the contents of all samples agree */
 	bool is_result;         /**< the variable that gets the block points to one */
 	bool alternative;       /**< one of a union's */
+	bool is_followed;       /**< bytes follow it, as a text behind a struct in one chunk */
 };
 
 struct candidates {

@@ -96,7 +96,7 @@ static void weigh(struct inference *inference, struct weights *weights,
 			return;
 		against = pointee;
 		if (interior == 0)
-			claim = layouts_fit(layouts, pointee, inference_size(inference, target));
+			claim = inference_fit(inference, pointee, target);
 	}
 	if (!weights->support)
 		note_conflict(inference, weights, count, target, against, &claim);
@@ -193,8 +193,7 @@ static bool is_outvoted(const struct inference *inference, const struct weights 
 	if (weights->votes_against[object] <= weights->support[object] ||
 	    inference->claims.rank[object] < RANK_EXACT || inference->claims.is_renamed[object])
 		return false;
-	claim = layouts_fit(&inference->layouts, capture->snapshot.conflict_type[object],
-			    inference_size(inference, object));
+	claim = inference_fit(inference, capture->snapshot.conflict_type[object], object);
 	content_read(inference, object, weights->words, &content);
 	return claim.fit != LAYOUT_NONE &&
 	       content_score(inference, &content, claim.type, claim.elements) >= 0;
@@ -211,8 +210,7 @@ static struct heap_error *rename_outvoted(struct inference *inference,
 			continue;
 
 		struct layout_claim claim =
-			layouts_fit(&inference->layouts, capture->snapshot.conflict_type[i],
-				    inference_size(inference, i));
+			inference_fit(inference, capture->snapshot.conflict_type[i], i);
 
 		inference->claims.is_renamed[i] =
 			true; // once: what it says of others may come back

@@ -354,8 +354,11 @@ bool content_is_text(const struct inference *inference, const struct content *co
 	}
 	if (length == 0 || (length == seen && seen == size))
 		return false;
+	// Behind a text in a chunk that is larger than was asked for may be what was there before.
+	if (inference->capture->objects.flags[object] & ARENA_ROUNDED)
+		seen = length + 1;
 	// Pointers have zeros in them, too, and what goes before may look like text.
 	return snapshot->edge_first[object] == snapshot->edge_first[object + 1] ||
 	       snapshot->edge_slot[snapshot->edge_first[object]] * UINT64_C(8) >=
-		       content->count * 8 + inference_prefix(inference, object);
+		       seen + inference_prefix(inference, object);
 }

@@ -281,7 +281,8 @@ static void nominate(const struct inference *inference, const struct kind *kind,
 
 static void vote(const struct inference *inference, const struct kind *kind, struct ballot *ballot)
 {
-	if (layouts_fit(&inference->layouts, ballot->type, kind->size).fit != LAYOUT_NONE)
+	if (layouts_fit(&inference->layouts, ballot->type, kind->size, kinds_slack(inference, kind))
+		    .fit != LAYOUT_NONE)
 		ballot->fitting += kind->count;
 	ballot->blocks += kind->count;
 	progress_steps(kind->count);
@@ -453,7 +454,7 @@ static struct heap_error *claim_tagged(struct inference *inference, heap_object_
 
 	if (!value)
 		return NULL;
-	claim = layouts_fit(&inference->layouts, value->type, inference_size(inference, object));
+	claim = inference_fit(inference, value->type, object);
 	if (claim.fit == LAYOUT_NONE ||
 	    hints_ask(inference, object, value->type) == VERDICT_AGAINST)
 		return NULL;

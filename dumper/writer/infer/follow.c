@@ -78,13 +78,13 @@ static struct heap_error *apply(struct inference *inference, heap_type_id pointe
 	struct layout_claim claim = { LAYOUT_NONE, HEAP_NO_TYPE, 0 };
 
 	if (layouts_is_start(pointer->interior))
-		claim = layouts_fit(&inference->layouts, pointee, size);
+		claim = inference_fit(inference, pointee, pointer->target);
 	else if (pointer->interior == COUNTED_START)
 		claim = fit_counted(inference, pointee, pointer->target);
 	if (claim.fit == LAYOUT_FLEXIBLE && pools_contain(inference, pointer->target, claim.type))
 		claim.fit = LAYOUT_NONE;
 	if (claim.fit == LAYOUT_EXACT &&
-	    layouts_is_ambiguous(&inference->layouts, claim.type, size))
+	    inference_is_ambiguous(inference, claim.type, pointer->target))
 		claim.fit = LAYOUT_NONE;
 	if (claim.fit == LAYOUT_NONE)
 		return pointee == HEAP_NO_TYPE || !has_room(inference, pointee, pointer, size)
@@ -102,8 +102,7 @@ static struct heap_error *apply_array(struct inference *inference, heap_type_id 
 				      const struct pointer *pointer)
 {
 	struct layout_claim claim =
-		layouts_fit_weakly(&inference->layouts, element, pointer->interior,
-				   inference_size(inference, pointer->target));
+		inference_fit_weakly(inference, element, pointer->interior, pointer->target);
 
 	if (claim.fit != LAYOUT_ARRAY)
 		return apply(inference, element, pointer);
@@ -190,8 +189,7 @@ void inference_foresee(const struct inference *inference, struct typed_edge *edg
 	    !layouts_is_start(pointer.interior - prefix) ||
 	    pools_have(&inference->pools, pointer.target))
 		return;
-	claim = layouts_fit(&inference->layouts, edge->slots->pointee,
-			    inference_size(inference, pointer.target));
+	claim = inference_fit(inference, edge->slots->pointee, pointer.target);
 	if (claim.fit == LAYOUT_NONE)
 		return;
 	edge->is_claim = true;

@@ -317,16 +317,48 @@ struct weak_claim {
 	uint32_t count; // slots
 };
 
+// True if hints tell of values of a type throughout a chunk: it is an array. Its size, a power of 2, does
+// not tell.
+static bool has_elements(const struct inference *inference, heap_type_id type,
+			 heap_object_id object)
+{
+	uint64_t stride = layouts_size(&inference->layouts, type);
+	uint32_t count = 0;
+
+	if (!(inference->capture->objects.flags[object] & ARENA_ROUNDED) ||
+	    !layouts_is_compound(&inference->layouts, type))
+		return false;
+	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	     at = inference->hints.list[at].next) {
+		const struct hint *hint = &inference->hints.list[at];
+
+		progress_step();
+		if (hint->interior < stride || hint->either)
+			continue;
+		if (!inference_type_has(inference, type, hint->type, hint->interior))
+			return false;
+		count++;
+	}
+	return count > 0;
+}
+
 // Reads a block of a size by one hint. @return false if that gives no type
 static bool make_weak_claim(const struct inference *inference, const struct hint *hint,
-			    uint64_t size, struct weak_claim *result)
+			    heap_object_id object, struct weak_claim *result)
 {
 	const struct layouts *layouts = &inference->layouts;
-	struct layout_claim claim = layouts_fit_weakly(layouts, hint->type, hint->interior, size);
+	struct layout_claim claim =
+		inference_fit_weakly(inference, hint->type, hint->interior, object);
 	bool is_read = claim.fit == LAYOUT_NONE && layouts_is_character(layouts, hint->type);
 
+	if (claim.fit == LAYOUT_NONE && layouts_is_start(hint->interior) &&
+	    has_elements(inference, hint->type, object))
+		claim = (struct layout_claim){ LAYOUT_ARRAY, hint->type,
+					       inference_size(inference, object) /
+						       layouts_size(layouts, hint->type) };
 	if (is_read)
-		claim = (struct layout_claim){ LAYOUT_TEXT, hint->type, size };
+		claim = (struct layout_claim){ LAYOUT_TEXT, hint->type,
+					       inference_size(inference, object) };
 	*result = (struct weak_claim){ claim, hint->either, is_read, hint->count };
 	return claim.fit != LAYOUT_NONE;
 }
@@ -356,12 +388,12 @@ static int compare_counts(const void *left, const void *right)
 static uint32_t gather(const struct inference *inference, heap_object_id object,
 		       struct weak_claim *list)
 {
-	uint64_t size = inference_size(inference, object);
 	uint32_t count = 0, kept = 0;
 
 	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
 	     at = inference->hints.list[at].next)
-		count += make_weak_claim(inference, &inference->hints.list[at], size, &list[count]);
+		count += make_weak_claim(inference, &inference->hints.list[at], object,
+					 &list[count]);
 	progress_steps(count);
 	if (count > 1)
 		qsort(list, count, sizeof(*list), compare_what);

@@ -29,6 +29,8 @@ enum {
 	FEW_FOR_UNIONS = 16, // likewise, for the tags of unions
 	FEW_TO_LEARN = 1024, // likewise, to learn from
 	PASSES_FOR_FEW = 8,
+	MAX_CHAIN = 4096,  // nodes of lists that are named one by one
+	FEW_IN_CHAIN = 16, // lists that are named at the same time
 };
 
 // --- applying claims ----------------------------------------------------------
@@ -211,6 +213,23 @@ static struct heap_error *name_surely(struct inference *inference, uint64_t *nam
 	return error;
 }
 
+// Likely evidence. A list whose pointers lead into the middle of its nodes is named one or two nodes at
+// a time: as long as that is all, nothing else is tried between them.
+HEAP_MUST_CHECK
+static struct heap_error *name_likely(struct inference *inference, uint64_t *named)
+{
+	for (int i = 0; i < MAX_CHAIN && !progress_is_late(); i++) {
+		uint64_t more = 0;
+
+		HEAP_TRY(naming_claim(inference, NAMING_LIKELY, PASS_NEWS, &more));
+		*named += more;
+		if (more == 0 || more > FEW_IN_CHAIN)
+			break;
+		HEAP_TRY(settle(inference));
+	}
+	return NULL;
+}
+
 // Finds the block prefixes and pointer tags of runtimes. These passes cost as much as all others
 // together, so they wait until much is new, or nothing else is left.
 HEAP_MUST_CHECK
@@ -253,7 +272,7 @@ static struct heap_error *advance(struct inference *inference, int small, uint64
 	if (*named == 0 && pass(inference, &inference->unions, FEW_FOR_UNIONS))
 		HEAP_TRY(union_tags_learn(inference, named));
 	if (*named == 0)
-		HEAP_TRY(naming_claim(inference, NAMING_LIKELY, PASS_NEWS, named));
+		HEAP_TRY(name_likely(inference, named));
 	if (*named == 0 && pass(inference, &inference->all_kinds, FEW_NEW)) {
 		HEAP_TRY(naming_claim(inference, NAMING_SURE, PASS_ALL, named));
 		if (*named == 0)
@@ -349,6 +368,17 @@ static struct heap_error *complete_types(struct inference *inference,
 	return counted_add_types(capture, &inference->counted);
 }
 
+// The unused memory of arenas gets no name: no claim is better than what it has.
+static void leave_unused(struct inference *inference)
+{
+	const struct objects *objects = &inference->capture->objects;
+
+	for (heap_object_id i = 0; i < objects->count; i++) {
+		if (objects->flags[i] & ARENA_UNUSED)
+			inference->claims.rank[i] = RANK_DECLARED;
+	}
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *prepare(struct inference *inference, const struct head_words *heads)
 {
@@ -366,6 +396,7 @@ static struct heap_error *prepare(struct inference *inference, const struct head
 	inference->layouts.block_sizes = capture->block_sizes;
 	HEAP_TRY(heap_repetitions_init(&inference->repetitions, &inference->layouts.slots));
 	HEAP_TRY(claims_init(&inference->claims, &inference->layouts, objects));
+	leave_unused(inference);
 	HEAP_TRY(hints_init(&inference->hints, objects));
 	HEAP_TRY(union_tags_init(&inference->union_tags, inference->layouts.types->count));
 	return kinds_sort(inference);
@@ -388,11 +419,13 @@ static void deinit_prefixes(struct inference *inference)
 }
 
 struct heap_error *infer_types(struct capture *capture, const heap_type_id *classes,
-			       const struct head_words *heads)
+			       struct head_words *heads)
 {
 	CLEANUP(deinit_prefixes) struct inference inference = { .capture = capture };
+	CLEANUP(arena_pieces_deinit) struct arena_pieces pieces = { 0 };
 	struct heap_error *error;
 
+	HEAP_TRY(arena_pieces_cut(&pieces, capture, &classes, heads));
 	HEAP_TRY(add_columns(capture));
 	error = infer(&inference, classes, heads);
 	release(&inference);
@@ -400,5 +433,6 @@ struct heap_error *infer_types(struct capture *capture, const heap_type_id *clas
 		return error;
 	// Last, since this adds types to the table, on which the other stages rely.
 	HEAP_TRY(block_prefixes_finish(&inference.block_prefixes, capture));
+	HEAP_TRY(arena_pieces_join(&pieces, capture, heads));
 	return shapes_name(capture);
 }

@@ -23,6 +23,6 @@
  */
 HEAP_MUST_CHECK
 struct heap_error *infer_types(struct capture *capture, const heap_type_id *classes,
-			       const struct head_words *heads);
+			       struct head_words *heads);
 
 #endif

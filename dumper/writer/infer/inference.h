@@ -8,6 +8,7 @@
  */
 
 #include "dumper/writer/infer/apply_claims.h"
+#include "dumper/writer/infer/arena_pieces.h"
 #include "dumper/writer/infer/block_prefixes.h"
 #include "dumper/writer/infer/claims.h"
 #include "dumper/writer/infer/content.h"
@@ -92,6 +93,42 @@ static inline uint64_t inference_size(const struct inference *inference, heap_ob
 	       inference_prefix(inference, object);
 }
 
+/** Bytes of inference_size() that the program may not have asked for: the allocator has rounded. */
+static inline uint64_t inference_slack(const struct inference *inference, heap_object_id object)
+{
+	uint64_t size = inference_size(inference, object);
+
+	if (!(inference->capture->objects.flags[object] & ARENA_ROUNDED) || size < 2)
+		return layouts_slack(&inference->layouts, size);
+	return size <= ARENA_LEAST ? size - 1 : (size - 1) / 2;
+}
+
+/** layouts_fit() of a block behind its prefix. */
+static inline struct layout_claim inference_fit(const struct inference *inference,
+						heap_type_id pointee, heap_object_id object)
+{
+	return layouts_fit(&inference->layouts, pointee, inference_size(inference, object),
+			   inference_slack(inference, object));
+}
+
+/** layouts_is_ambiguous() of a block behind its prefix. */
+static inline bool inference_is_ambiguous(const struct inference *inference, heap_type_id type,
+					  heap_object_id object)
+{
+	return layouts_is_ambiguous(&inference->layouts, type, inference_size(inference, object),
+				    inference_slack(inference, object));
+}
+
+/** layouts_fit_weakly() of a block behind its prefix. */
+static inline struct layout_claim inference_fit_weakly(const struct inference *inference,
+						       heap_type_id pointee, uint64_t interior,
+						       heap_object_id object)
+{
+	return layouts_fit_weakly(&inference->layouts, pointee, interior,
+				  inference_size(inference, object),
+				  inference_slack(inference, object));
+}
+
 /** Where a block begins behind its prefix. */
 static inline uint64_t inference_address(const struct inference *inference, heap_object_id object)
 {
@@ -155,6 +192,12 @@ void inference_unname(struct inference *inference, heap_object_id object);
 static inline bool inference_has_sites(const struct inference *inference)
 {
 	return inference->capture->process.origin == HEAPSNAP_ORIGIN_LIBRARY;
+}
+
+/** True if blocks of that site are alike. Chunks of arenas have none. */
+static inline bool inference_knows_site(const struct inference *inference, heap_site_id site)
+{
+	return inference_has_sites(inference) && site < inference->capture->snapshot.site_count;
 }
 
 #endif

@@ -269,6 +269,12 @@ heap_object_id kinds_member(const struct inference *inference, const struct kind
 	return members[number];
 }
 
+uint64_t kinds_slack(const struct inference *inference, const struct kind *kind)
+{
+	return kind->count > 0 ? inference_slack(inference, inference->kinds.members[kind->first])
+			       : layouts_slack(&inference->layouts, kind->size);
+}
+
 void kinds_deinit(struct kinds *kinds)
 {
 	for (uint32_t i = 0; kinds->site_types && i < kinds->sites; i++)

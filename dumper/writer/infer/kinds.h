@@ -66,6 +66,9 @@ heap_object_id kinds_member(const struct inference *inference, const struct kind
 /** Counts the members of each kind, unless nothing has changed since. */
 void kinds_count(struct inference *inference);
 
+/** Bytes of a kind's size that the program may not have asked for. */
+uint64_t kinds_slack(const struct inference *inference, const struct kind *kind);
+
 /** Finds the kinds of all blocks, or finds them again when discriminators have become known. */
 HEAP_MUST_CHECK
 struct heap_error *kinds_sort(struct inference *inference);

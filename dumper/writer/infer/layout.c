@@ -361,7 +361,8 @@ static heap_type_id meaning(const struct layouts *layouts, heap_type_id pointee)
 	return layouts_element(layouts, pointee);
 }
 
-struct layout_claim layouts_fit(const struct layouts *layouts, heap_type_id pointee, uint64_t size)
+struct layout_claim layouts_fit(const struct layouts *layouts, heap_type_id pointee, uint64_t size,
+				uint64_t slack)
 {
 	const struct heap_types *types = layouts->types;
 	heap_type_id type = meaning(layouts, pointee);
@@ -370,19 +371,19 @@ struct layout_claim layouts_fit(const struct layouts *layouts, heap_type_id poin
 
 	if (type == HEAP_NO_TYPE || layouts_is_character(layouts, type))
 		return claim;
-	if (stride > 0 && size >= stride && size - stride <= layouts_slack(layouts, size))
+	if (stride > 0 && size >= stride && size - stride <= slack)
 		return (struct layout_claim){ LAYOUT_EXACT, type, 1 };
 	// A vector has its parts, however many elements it has.
 	if (types->types[pointee].kind == HEAP_TYPE_ARRAY &&
 	    (types->types[pointee].flags & HEAP_TYPE_FLEXIBLE) && stride > 0 &&
-	    size % stride <= layouts_slack(layouts, size))
+	    size % stride <= slack)
 		return (struct layout_claim){ LAYOUT_EXACT, type, size / stride };
 	fit_flexible(layouts, type, size, &claim);
 	return claim;
 }
 
 struct layout_claim layouts_fit_weakly(const struct layouts *layouts, heap_type_id pointee,
-				       uint64_t interior, uint64_t size)
+				       uint64_t interior, uint64_t size, uint64_t slack)
 {
 	const struct layout_claim none = { LAYOUT_NONE, HEAP_NO_TYPE, 0 };
 	const struct heap_types *types = layouts->types;
@@ -392,7 +393,7 @@ struct layout_claim layouts_fit_weakly(const struct layouts *layouts, heap_type_
 	if (type == HEAP_NO_TYPE || stride == 0)
 		return none;
 
-	bool is_whole = size % stride <= layouts_slack(layouts, size);
+	bool is_whole = size % stride <= slack;
 
 	if (!layouts_is_start(interior)) {
 		// A type that is a part of structs elsewhere, such as a list's link, is one here too.
@@ -407,9 +408,8 @@ struct layout_claim layouts_fit_weakly(const struct layouts *layouts, heap_type_
 	// A header alone does not make up a larger block, unless that is a whole number of them
 	// and nothing that has the header can be so large. Usable sizes cannot decide that.
 	if (size < stride || layouts->header[type] == LAYOUT_HEADER_OF_ANY_SIZE ||
-	    layouts_is_link(layouts, type) || layouts_is_ambiguous(layouts, type, size) ||
-	    (layouts->header[type] == LAYOUT_HEADER &&
-	     (!is_whole || layouts->block_sizes != BLOCK_SIZES_EXACT)))
+	    layouts_is_link(layouts, type) || layouts_is_ambiguous(layouts, type, size, slack) ||
+	    (layouts->header[type] == LAYOUT_HEADER && (!is_whole || slack > 0)))
 		return none;
 	return (struct layout_claim){ is_whole ? LAYOUT_ARRAY : LAYOUT_SLACK, type, size / stride };
 }

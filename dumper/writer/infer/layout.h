@@ -83,15 +83,18 @@ void layouts_deinit(struct layouts *layouts);
 /**
  * The fit of a block of @p size bytes, if a slot that may point to a @p pointee points to its
  * start: EXACT, FLEXIBLE or NONE. void and incomplete types fit nothing.
+ *
+ * @param slack  bytes of these that may not have been asked for
  */
-struct layout_claim layouts_fit(const struct layouts *layouts, heap_type_id pointee, uint64_t size);
+struct layout_claim layouts_fit(const struct layouts *layouts, heap_type_id pointee, uint64_t size,
+				uint64_t slack);
 
 /**
  * The fit of a block of which nothing is known but that a @p pointee is at @p interior:
  * ARRAY, TEXT, SLACK, ELEMENT or NONE.
  */
 struct layout_claim layouts_fit_weakly(const struct layouts *layouts, heap_type_id pointee,
-				       uint64_t interior, uint64_t size);
+				       uint64_t interior, uint64_t size, uint64_t slack);
 
 /** True if there is a @p part at @p offset of a @p whole, at any depth; or it is the whole. */
 bool layouts_has(const struct layouts *layouts, heap_type_id whole, heap_type_id part,
@@ -123,9 +126,9 @@ struct layout_wholes {
 	const struct layout_part *at, *end;
 };
 
-/** The types of just @p size bytes that have a @p part at @p offset. */
+/** The types of @p size bytes, or up to @p slack less, that have a @p part at @p offset. */
 struct layout_wholes layouts_exact_wholes(const struct layouts *layouts, heap_type_id part,
-					  uint64_t offset, uint64_t size);
+					  uint64_t offset, uint64_t size, uint64_t slack);
 
 /** The types with a flexible array that have a @p part at @p offset, and fit into @p size bytes. */
 struct layout_wholes layouts_flexible_wholes(const struct layouts *layouts, heap_type_id part,
@@ -141,7 +144,8 @@ bool layouts_is_link(const struct layouts *layouts, heap_type_id type);
  * True if a pointer to the start of a block of @p size bytes does not say that it is a @p type: another
  * one that begins with it fits as well, or it is but a link. Only where sizes are not exact.
  */
-bool layouts_is_ambiguous(const struct layouts *layouts, heap_type_id type, uint64_t size);
+bool layouts_is_ambiguous(const struct layouts *layouts, heap_type_id type, uint64_t size,
+			  uint64_t slack);
 
 /** A type's size in bytes, as heap_types_size() has it. */
 static inline uint64_t layouts_size(const struct layouts *layouts, heap_type_id type)

@@ -271,9 +271,9 @@ static const struct layout_part *lower_bound(const struct layout_index *index,
 }
 
 struct layout_wholes layouts_exact_wholes(const struct layouts *layouts, heap_type_id part,
-					  uint64_t offset, uint64_t size)
+					  uint64_t offset, uint64_t size, uint64_t slack)
 {
-	const uint64_t least = size - layouts_slack(layouts, size);
+	const uint64_t least = size - slack;
 	const struct layout_part first = { .part = part, .offset = offset, .size = least };
 	const struct layout_part last = { part, UINT32_MAX, offset, size };
 
@@ -291,14 +291,15 @@ struct layout_wholes layouts_flexible_wholes(const struct layouts *layouts, heap
 				       lower_bound(&layouts->flexible, &last) };
 }
 
-bool layouts_is_ambiguous(const struct layouts *layouts, heap_type_id type, uint64_t size)
+bool layouts_is_ambiguous(const struct layouts *layouts, heap_type_id type, uint64_t size,
+			  uint64_t slack)
 {
-	if (layouts->block_sizes == BLOCK_SIZES_EXACT)
+	if (slack == 0)
 		return false;
 	if (!layouts->facts[type].is_beginning)
 		return layouts_is_link(layouts, type);
 
-	const struct layout_wholes exact = layouts_exact_wholes(layouts, type, 0, size);
+	const struct layout_wholes exact = layouts_exact_wholes(layouts, type, 0, size, slack);
 	const struct layout_wholes flexible = layouts_flexible_wholes(layouts, type, 0, size);
 
 	return exact.at < exact.end || flexible.at < flexible.end;

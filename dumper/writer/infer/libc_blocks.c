@@ -71,7 +71,8 @@ struct heap_error *libc_blocks_claim(struct inference *inference)
 	for (uint32_t i = 0; i < kinds->count; i++) {
 		const struct kind *kind = &kinds->kinds[i];
 
-		if (!allocates_text(inference->capture, kind->site))
+		if (kind->site >= inference->capture->snapshot.site_count ||
+		    !allocates_text(inference->capture, kind->site))
 			continue;
 		for (uint32_t j = 0; j < kind->count; j++)
 			HEAP_TRY(claims_add(&inference->claims, RANK_SITE,

@@ -62,7 +62,8 @@ static void add_site_types(const struct inference *inference, const struct kind 
 
 	for (uint32_t i = 0; i < site_types->count; i++) {
 		const struct site_type *site_type = &site_types->list[i];
-		struct layout_claim claim = layouts_fit(layouts, site_type->type, kind->size);
+		struct layout_claim claim = layouts_fit(layouts, site_type->type, kind->size,
+							kinds_slack(inference, kind));
 
 		if (claim.fit == LAYOUT_NONE ||
 		    (claim.fit == LAYOUT_EXACT && site->sizes >= MANY_SIZES &&
@@ -169,11 +170,12 @@ static bool is_rival_array(const struct inference *inference, const struct conte
 			   heap_type_id element, uint64_t size, const struct candidate *other,
 			   int score)
 {
+	const uint64_t slack = inference_slack(inference, content->object);
 	const struct layouts *layouts = &inference->layouts;
 	uint64_t stride = layouts_size(layouts, element);
 
 	if (!layouts_is_compound(layouts, element) || !may_be_element(layouts, element) ||
-	    size % stride > layouts_slack(layouts, size))
+	    size % stride > slack)
 		return false;
 	return is_rival(inference, content, element, size / stride, other,
 			size / stride > 1 ? score - 1 : score);
@@ -186,7 +188,8 @@ static bool has_rival(const struct inference *inference, const struct content *c
 {
 	uint64_t interior = layouts_is_start(hint->interior) ? 0 : hint->interior;
 	const struct layout_wholes wholes =
-		layouts_exact_wholes(&inference->layouts, hint->type, interior, size);
+		layouts_exact_wholes(&inference->layouts, hint->type, interior, size,
+				     inference_slack(inference, content->object));
 
 	if (interior == 0 && is_rival_array(inference, content, hint->type, size, other, score))
 		return true;
@@ -208,7 +211,7 @@ static bool may_be_whole(const struct inference *inference, heap_object_id objec
 	struct content content;
 	int score;
 
-	if (inference->layouts.block_sizes == BLOCK_SIZES_EXACT)
+	if (inference_slack(inference, object) == 0)
 		return true;
 	content_read(inference, object, words, &content);
 	score = candidate_score(inference, &content, candidate);
@@ -233,7 +236,7 @@ static bool is_of_arrays(const struct inference *inference, const struct site_su
 {
 	const struct kind *kinds = &inference->kinds.kinds[site->first];
 
-	if (site->sizes < MANY_SIZES || !inference_has_sites(inference))
+	if (site->sizes < MANY_SIZES || !inference_knows_site(inference, site->site))
 		return false;
 	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
 	     at = inference->hints.list[at].next) {
@@ -532,7 +535,7 @@ struct heap_error *name_kind(struct inference *inference, struct kind *kind,
 
 	candidates_init(&candidates);
 	// A common size alone is no evidence.
-	kind->is_mixed[evidence] = !inference_has_sites(inference);
+	kind->is_mixed[evidence] = !inference_knows_site(inference, kind->site);
 	if (kind->is_mixed[evidence])
 		return name_singly(inference, kind, site, evidence, words, claimed);
 	if (!gather(inference, kind, site, evidence, words, &candidates))

@@ -14,11 +14,12 @@ enum {
 };
 
 // Fits elements of a type into a block of a size.
-static struct layout_claim fit_any(const struct layouts *layouts, heap_type_id type, uint64_t size)
+static struct layout_claim fit_any(const struct inference *inference, heap_type_id type,
+				   heap_object_id object)
 {
-	struct layout_claim claim = layouts_fit(layouts, type, size);
+	struct layout_claim claim = inference_fit(inference, type, object);
 
-	return claim.fit == LAYOUT_NONE ? layouts_fit_weakly(layouts, type, 0, size) : claim;
+	return claim.fit == LAYOUT_NONE ? inference_fit_weakly(inference, type, 0, object) : claim;
 }
 
 // True if a slot says that the block is some other struct, or has one at its start.
@@ -46,7 +47,7 @@ static bool may_repeat(const struct inference *inference, const struct content *
 	const struct capture *capture = inference->capture;
 	heap_object_id object = content->object;
 	uint64_t size = inference_size(inference, object);
-	struct layout_claim claim = fit_any(&inference->layouts, type, size);
+	struct layout_claim claim = fit_any(inference, type, object);
 
 	if (claim.fit == LAYOUT_NONE || claim.fit == LAYOUT_SLACK ||
 	    has_whole_hint(inference, object, type))
@@ -232,8 +233,7 @@ static struct heap_error *claim_site(struct inference *inference, const struct s
 
 	for (uint32_t i = first; i < first + site->objects; i++) {
 		heap_object_id object = kinds->members[i];
-		uint64_t size = inference_size(inference, object);
-		struct layout_claim claim = fit_any(&inference->layouts, type, size);
+		struct layout_claim claim = fit_any(inference, type, object);
 		struct content content;
 
 		progress_step();

@@ -83,7 +83,7 @@ static struct heap_error *name_kinds(struct inference *inference, enum naming_ev
 		HEAP_TRY(singly ? name_singly(inference, &kinds[i], site, evidence, words, claimed)
 				: name_kind(inference, &kinds[i], site, evidence, words, claimed));
 	}
-	if (evidence == NAMING_LIKELY && inference_has_sites(inference) &&
+	if (evidence == NAMING_LIKELY && inference_knows_site(inference, site->site) &&
 	    is_much(all_news, site->objects, site->pass))
 		HEAP_TRY(name_site(inference, site, inference->claims.changes == changes, words,
 				   claimed));

@@ -508,7 +508,7 @@ static enum group_fit fit_group(const struct inference *inference, const struct 
 		uint64_t size = inference_size(inference, members[i]);
 
 		seen++;
-		fitting += layouts_fit(&inference->layouts, type, size).fit != LAYOUT_NONE;
+		fitting += inference_fit(inference, type, members[i]).fit != LAYOUT_NONE;
 		larger += size >= layouts_size(&inference->layouts, type);
 	}
 	if (fitting * 100 >= seen * PER_CENT)
@@ -833,7 +833,7 @@ static struct heap_error *claim_members(struct inference *inference, const struc
 	for (uint32_t i = 0; i < group->count; i++) {
 		heap_object_id object = members[i];
 		uint64_t size = inference_size(inference, object);
-		struct layout_claim claim = layouts_fit(&inference->layouts, group->type, size);
+		struct layout_claim claim = inference_fit(inference, group->type, object);
 
 		progress_step();
 		if (claim.fit == LAYOUT_NONE) {

@@ -69,11 +69,10 @@ static struct heap_error *find_group(struct union_groups *groups, uint64_t value
 static struct layout_claim fit(const struct inference *inference, heap_object_id target,
 			       heap_type_id type)
 {
-	uint64_t size = inference_size(inference, target);
-	struct layout_claim claim = layouts_fit(&inference->layouts, type, size);
+	struct layout_claim claim = inference_fit(inference, type, target);
 
 	if (claim.fit == LAYOUT_NONE)
-		claim = layouts_fit_weakly(&inference->layouts, type, 0, size);
+		claim = inference_fit_weakly(inference, type, 0, target);
 	if (claim.fit == LAYOUT_SLACK || claim.fit == LAYOUT_ELEMENT)
 		claim.fit = LAYOUT_NONE;
 	return claim;
@@ -89,7 +88,8 @@ static bool may_be(const struct inference *inference, heap_object_id target, hea
 	if (fit(inference, target, type).fit != LAYOUT_NONE)
 		return true;
 	wholes = layouts_exact_wholes(&inference->layouts, type, 0,
-				      inference_size(inference, target));
+				      inference_size(inference, target),
+				      inference_slack(inference, target));
 	return wholes.at < wholes.end;
 }
 

@@ -1,0 +1,510 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/infer/arena_pieces.h"
+
+#include "dumper/writer/base/progress.h"
+#include "dumper/writer/scan/head_words.h"
+#include "lib/base/array.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/search.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	ROUNDED_PER_CENT = 95, // of an arena's chunks are powers of 2 by rounding, not by chance
+	MIN_HEADERS = 4,       // with one type, for all headers to have it
+	WORD = 8,
+};
+
+// --- cutting ------------------------------------------------------------------
+
+struct cutter {
+	struct arena_pieces *pieces;
+	struct capture *capture;
+	struct objects objects; // the pieces, and what is no arena
+	struct HEAP_ARRAY(heap_site_id) sites;
+	struct HEAP_ARRAY(heap_site_id) makers;
+	struct HEAP_ARRAY(uint32_t) steps;
+};
+
+// Adds the columns of a new kind of pieces. Nothing is known of the code that asked for chunks.
+HEAP_MUST_CHECK
+static struct heap_error *describe_kind(struct cutter *cutter, uint32_t parent, uint8_t flags)
+{
+	const struct capture *capture = cutter->capture;
+	const uint32_t *steps = capture->backtraces.of_kind;
+
+	HEAP_TRY(heap_array_append(&cutter->sites, capture->site_of_kind[parent]));
+	HEAP_TRY(heap_array_append(&cutter->makers, flags ? capture->snapshot.site_count
+							  : capture->maker_of_kind[parent]));
+	return heap_array_append(&cutter->steps, steps && !flags ? steps[parent] : 0);
+}
+
+// The kinds of the heap's objects keep their numbers.
+HEAP_MUST_CHECK
+static struct heap_error *copy_kinds(struct cutter *cutter)
+{
+	const struct capture *capture = cutter->capture;
+	const struct object_kinds *kinds = &capture->objects.kinds;
+	const uint32_t *steps = capture->backtraces.of_kind;
+	uint32_t number;
+
+	for (uint32_t i = 0; i < kinds->count; i++) {
+		HEAP_TRY(object_kinds_find(&cutter->objects.kinds, kinds->list[i].site,
+					   kinds->list[i].size, &number));
+		HEAP_TRY(heap_array_append(&cutter->sites, capture->site_of_kind[i]));
+		HEAP_TRY(heap_array_append(&cutter->makers, capture->maker_of_kind[i]));
+		HEAP_TRY(heap_array_append(&cutter->steps, steps ? steps[i] : 0));
+	}
+	// objects_add() has to know the kind of what it adds, which is replaced then.
+	HEAP_TRY(object_kinds_find(&cutter->objects.kinds, 0, 0, &number));
+	return number < cutter->sites.count ? NULL : describe_kind(cutter, 0, 0);
+}
+
+// Adds an object of a kind.
+HEAP_MUST_CHECK
+static struct heap_error *add_plain(struct cutter *cutter, uint64_t address, heap_object_id whole,
+				    uint32_t kind, uint8_t flags)
+{
+	struct objects *objects = &cutter->objects;
+
+	HEAP_TRY(objects_add(objects, address, 0, 0));
+	objects->kind[objects->count - 1] = kind;
+	objects->birth[objects->count - 1] = cutter->capture->objects.birth[whole];
+	objects->flags[objects->count - 1] = flags;
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add(struct cutter *cutter, uint64_t address, uint64_t size,
+			      heap_object_id whole, uint8_t flags)
+{
+	const struct capture *capture = cutter->capture;
+	uint32_t parent = capture->objects.kind[whole], kind;
+	// No site has an address that low.
+	uint64_t site = flags & (ARENA_CHUNK | ARENA_HEADER | ARENA_UNUSED)
+				? flags
+				: capture->objects.kinds.list[parent].site;
+
+	HEAP_TRY(object_kinds_find(&cutter->objects.kinds, site, size, &kind));
+	if (kind >= cutter->sites.count)
+		HEAP_TRY(describe_kind(cutter, parent, flags));
+	return add_plain(cutter, address, whole, kind, flags);
+}
+
+static bool is_rounded(const struct arenas *arenas, const struct arena *arena)
+{
+	uint32_t powers = 0;
+
+	for (uint32_t i = 0; i < arena->count; i++)
+		powers += __builtin_popcountll(arenas->chunks[arena->first + i].size) == 1;
+	return powers * UINT64_C(100) >= arena->count * (uint64_t)ROUNDED_PER_CENT;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *cut(struct cutter *cutter, const struct arena *arena)
+{
+	const struct arenas *arenas = &cutter->pieces->arenas;
+	const struct objects *objects = &cutter->capture->objects;
+	uint64_t start = objects->address[arena->object];
+	uint64_t size = objects_size(objects, arena->object);
+	const struct arena_chunk *chunks = arenas->chunks + arena->first;
+	uint8_t used = ARENA_CHUNK;
+
+	if (is_rounded(arenas, arena))
+		used |= ARENA_ROUNDED;
+	if (arena->start > 0)
+		HEAP_TRY(add(cutter, start, arena->start, arena->object, 0));
+	for (uint32_t i = 0; i < arena->count; i++) {
+		uint64_t at = start + chunks[i].offset;
+
+		HEAP_TRY(add(cutter, at, arena->header, arena->object, ARENA_HEADER));
+		HEAP_TRY(add(cutter, at + arena->header, chunks[i].size, arena->object,
+			     chunks[i].is_free ? ARENA_UNUSED : used));
+	}
+	if (arena->end == size)
+		return NULL;
+	return add(cutter, start + arena->end, size - arena->end, arena->object, ARENA_UNUSED);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *cut_objects(struct cutter *cutter)
+{
+	const struct arenas *arenas = &cutter->pieces->arenas;
+	const struct objects *objects = &cutter->capture->objects;
+	uint32_t *first = cutter->pieces->first;
+	uint32_t next = 0;
+
+	for (heap_object_id i = 0; i < cutter->capture->objects.count; i++) {
+		first[i] = cutter->objects.count;
+		if (next < arenas->count && arenas->list[next].object == i)
+			HEAP_TRY(cut(cutter, &arenas->list[next++]));
+		else
+			HEAP_TRY(add_plain(cutter, objects->address[i], i, objects->kind[i],
+					   objects->flags[i]));
+	}
+	first[cutter->capture->objects.count] = cutter->objects.count;
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *cut_ranges(struct cutter *cutter)
+{
+	const struct objects *from = &cutter->capture->objects;
+	const uint32_t *first = cutter->pieces->first;
+
+	for (size_t i = 0; i < from->range_count; i++) {
+		const struct object_range *range = &from->ranges[i];
+		uint32_t start = first[range->first];
+
+		HEAP_TRY(objects_add_range(
+			&cutter->objects,
+			&(struct object_range){ .start = range->start,
+						.end = range->end,
+						.first = start,
+						.count = first[range->first + range->count] -
+							 start }));
+	}
+	return NULL;
+}
+
+// --- pointers -----------------------------------------------------------------
+
+// The piece of a whole object that holds an offset.
+static heap_object_id piece_at(const struct arena_pieces *pieces, const struct objects *objects,
+			       heap_object_id whole, uint64_t offset)
+{
+	uint32_t first = pieces->first[whole], end = pieces->first[whole + 1];
+	uint64_t address = pieces->whole.address[whole] + offset;
+
+	if (end - first == 1)
+		return first;
+	return heap_partition_point(i, first, end, objects->address[i] <= address) - 1;
+}
+
+// A pointer to a whole object becomes one to a piece.
+static void aim(const struct arena_pieces *pieces, const struct objects *objects,
+		heap_object_id *target, uint32_t *interior)
+{
+	heap_object_id whole = *target;
+
+	*target = piece_at(pieces, objects, whole, *interior);
+	*interior -= (uint32_t)(objects->address[*target] - pieces->whole.address[whole]);
+}
+
+static bool is_cut(const struct arena_pieces *pieces, heap_object_id whole)
+{
+	return pieces->first[whole + 1] - pieces->first[whole] != 1;
+}
+
+// The edges stay in order: pieces are in the order of their addresses.
+static void cut_edges(const struct arena_pieces *pieces, struct capture *capture,
+		      uint32_t *edge_first)
+{
+	struct heap_snapshot *snapshot = &capture->snapshot;
+	const struct objects *objects = &capture->objects;
+
+	for (heap_object_id i = 0; i < pieces->whole.count; i++) {
+		uint32_t piece = pieces->first[i];
+
+		edge_first[piece] = snapshot->edge_first[i];
+		for (uint32_t j = snapshot->edge_first[i];
+		     is_cut(pieces, i) && j < snapshot->edge_first[i + 1]; j++) {
+			uint64_t offset = snapshot->edge_slot[j] * (uint64_t)WORD;
+			heap_object_id owner = piece_at(pieces, objects, i, offset);
+
+			while (piece < owner)
+				edge_first[++piece] = j;
+			snapshot->edge_slot[j] -=
+				(uint32_t)((objects->address[owner] - pieces->whole.address[i]) /
+					   WORD);
+		}
+		while (++piece < pieces->first[i + 1])
+			edge_first[piece] = snapshot->edge_first[i + 1];
+	}
+	edge_first[objects->count] = snapshot->edge_count;
+	for (uint32_t i = 0; i < snapshot->edge_count; i++)
+		aim(pieces, objects, &snapshot->edge_target[i], &snapshot->edge_interior[i]);
+	for (uint64_t i = 0; i < snapshot->root_edge_count; i++)
+		aim(pieces, objects, &snapshot->root_edges[i].target,
+		    &snapshot->root_edges[i].interior);
+}
+
+// --- the rest -----------------------------------------------------------------
+
+HEAP_MUST_CHECK
+static struct heap_error *cut_classes(struct arena_pieces *pieces, const struct capture *capture,
+				      const heap_type_id **classes)
+{
+	pieces->classes = calloc((size_t)capture->objects.count + 1, sizeof(*pieces->classes));
+	if (!pieces->classes)
+		return heap_error_out_of_memory();
+	for (heap_object_id i = 0; i < pieces->whole.count; i++)
+		pieces->classes[pieces->first[i]] = (*classes)[i];
+	*classes = pieces->classes;
+	return NULL;
+}
+
+// Any piece of an arena with a pointer to code may hold it.
+HEAP_MUST_CHECK
+static struct heap_error *cut_heads(struct arena_pieces *pieces, const struct capture *capture,
+				    struct head_words *heads)
+{
+	uint8_t *with_code = calloc((size_t)capture->objects.count / 8 + 1, 1);
+
+	if (!with_code)
+		return heap_error_out_of_memory();
+	pieces->with_code = heads->with_code;
+	heads->with_code = with_code;
+	for (heap_object_id i = 0; i < pieces->whole.count; i++) {
+		if (!pieces->with_code || !heap_bit_get(pieces->with_code, i))
+			continue;
+		for (uint32_t j = pieces->first[i]; j < pieces->first[i + 1]; j++)
+			heap_bit_set(with_code, j);
+	}
+	return NULL;
+}
+
+// Gives the pieces to the capture, which then owns them; what they replace is kept.
+static void exchange(struct cutter *cutter)
+{
+	struct arena_pieces *pieces = cutter->pieces;
+	struct capture *capture = cutter->capture;
+
+	pieces->whole = capture->objects;
+	pieces->site_of_kind = capture->site_of_kind;
+	pieces->maker_of_kind = capture->maker_of_kind;
+	capture->objects = cutter->objects;
+	capture->site_of_kind = cutter->sites.items;
+	capture->maker_of_kind = cutter->makers.items;
+	pieces->step_of_kind = capture->backtraces.of_kind;
+	capture->backtraces.of_kind = cutter->steps.items;
+	cutter->steps.items = NULL;
+	cutter->objects = (struct objects){ 0 };
+	cutter->sites.items = NULL;
+	cutter->makers.items = NULL;
+}
+
+static void release(struct cutter *cutter)
+{
+	objects_deinit(&cutter->objects);
+	heap_array_deinit(&cutter->sites);
+	heap_array_deinit(&cutter->makers);
+	heap_array_deinit(&cutter->steps);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *cut_all(struct arena_pieces *pieces, struct capture *capture)
+{
+	CLEANUP(release) struct cutter cutter = { .pieces = pieces, .capture = capture };
+	CLEANUP_FREE uint32_t *edge_first = NULL;
+
+	HEAP_TRY(objects_init(&cutter.objects));
+	pieces->first = calloc((size_t)capture->objects.count + 1, sizeof(*pieces->first));
+	if (!pieces->first)
+		return heap_error_out_of_memory();
+	HEAP_TRY(copy_kinds(&cutter));
+	HEAP_TRY(cut_objects(&cutter));
+	HEAP_TRY(cut_ranges(&cutter));
+	edge_first = calloc((size_t)cutter.objects.count + 1, sizeof(*edge_first));
+	if (!edge_first)
+		return heap_error_out_of_memory();
+	exchange(&cutter);
+	cut_edges(pieces, capture, edge_first);
+	pieces->edge_first = capture->snapshot.edge_first;
+	capture->snapshot.edge_first = edge_first;
+	edge_first = NULL;
+	return NULL;
+}
+
+struct heap_error *arena_pieces_cut(struct arena_pieces *pieces, struct capture *capture,
+				    const heap_type_id **classes, struct head_words *heads)
+{
+	HEAP_TRY(arenas_find(capture, &pieces->arenas));
+	if (pieces->arenas.count == 0)
+		return NULL;
+	HEAP_TRY(cut_all(pieces, capture));
+	HEAP_TRY(cut_classes(pieces, capture, classes));
+	return cut_heads(pieces, capture, heads);
+}
+
+// --- joining ------------------------------------------------------------------
+
+// A pointer to a piece becomes one to the whole object.
+static void aim_back(const struct arena_pieces *pieces, const struct objects *objects,
+		     const heap_object_id *wholes, heap_object_id *target, uint32_t *interior)
+{
+	heap_object_id piece = *target;
+
+	*target = wholes[piece];
+	*interior += (uint32_t)(objects->address[piece] - pieces->whole.address[*target]);
+}
+
+static void join_edges(const struct arena_pieces *pieces, struct capture *capture,
+		       const heap_object_id *wholes)
+{
+	struct heap_snapshot *snapshot = &capture->snapshot;
+	const struct objects *objects = &capture->objects;
+
+	for (heap_object_id i = 0; i < objects->count; i++) {
+		uint64_t offset = objects->address[i] - pieces->whole.address[wholes[i]];
+
+		for (uint32_t j = snapshot->edge_first[i];
+		     offset > 0 && j < snapshot->edge_first[i + 1]; j++)
+			snapshot->edge_slot[j] += (uint32_t)(offset / WORD);
+	}
+	for (uint32_t i = 0; i < snapshot->edge_count; i++)
+		aim_back(pieces, objects, wholes, &snapshot->edge_target[i],
+			 &snapshot->edge_interior[i]);
+	for (uint64_t i = 0; i < snapshot->root_edge_count; i++)
+		aim_back(pieces, objects, wholes, &snapshot->root_edges[i].target,
+			 &snapshot->root_edges[i].interior);
+}
+
+struct parts HEAP_ARRAY(struct heap_part);
+
+// The type that nearly all headers of a size have, as far as pointers lead to them; HEAP_NO_TYPE: there is none.
+static heap_type_id header_type(const struct capture *capture, uint64_t size)
+{
+	heap_type_id found = HEAP_NO_TYPE;
+	uint32_t lead = 0, votes = 0, voters = 0;
+
+	for (int round = 0; round < 2; round++) {
+		for (heap_object_id i = 0; i < capture->objects.count; i++) {
+			heap_type_id type = capture->snapshot.type[i];
+
+			if (!(capture->objects.flags[i] & ARENA_HEADER) || type == HEAP_NO_TYPE ||
+			    objects_size(&capture->objects, i) != size)
+				continue;
+			if (round == 0 && lead == 0)
+				found = type;
+			lead = found == type ? lead + 1 : lead - 1;
+			votes += round == 1 && found == type;
+			voters += round;
+		}
+	}
+	return votes >= MIN_HEADERS && votes * UINT64_C(10) >= voters * UINT64_C(9) ? found
+										    : HEAP_NO_TYPE;
+}
+
+// The typed pieces of arenas, and the parts of pieces.
+HEAP_MUST_CHECK
+static struct heap_error *join_parts(const struct arena_pieces *pieces,
+				     const struct capture *capture, const heap_object_id *wholes,
+				     struct parts *parts)
+{
+	const struct heap_snapshot *snapshot = &capture->snapshot;
+	const struct objects *objects = &capture->objects;
+	heap_type_id headers[ARENA_MAX_HEADER / WORD + 1];
+	uint32_t next = 0;
+
+	for (uint64_t i = 0; i <= ARENA_MAX_HEADER / WORD; i++)
+		headers[i] = header_type(capture, i * WORD);
+
+	for (heap_object_id i = 0; i < objects->count; i++) {
+		heap_object_id whole = wholes[i];
+		struct heap_part part = { whole, objects->address[i] - pieces->whole.address[whole],
+					  snapshot->type[i], snapshot->elements[i],
+					  snapshot->evidence[i] };
+
+		if (part.type == HEAP_NO_TYPE && (objects->flags[i] & ARENA_HEADER)) {
+			part.type = headers[objects_size(objects, i) / WORD];
+			part.elements = 1;
+			part.evidence = HEAP_EVIDENCE_VOTE;
+		}
+		if (is_cut(pieces, whole) && part.type != HEAP_NO_TYPE)
+			HEAP_TRY(heap_array_append(parts, part));
+		for (; next < snapshot->part_count && snapshot->parts[next].object == i; next++) {
+			struct heap_part own = snapshot->parts[next];
+
+			own.object = whole;
+			own.offset += part.offset;
+			if (!is_cut(pieces, whole) || part.type == HEAP_NO_TYPE)
+				HEAP_TRY(heap_array_append(parts, own));
+		}
+	}
+	return NULL;
+}
+
+// A column of the whole objects: those that are cut have none of their own.
+#define JOIN_COLUMN(column) \
+	do { \
+		for (heap_object_id i_ = 0; (column) && i_ < pieces->whole.count; i_++) { \
+			(column)[i_] = (column)[pieces->first[i_]]; \
+			if (is_cut(pieces, i_)) \
+				(column)[i_] = 0; \
+		} \
+	} while (0)
+
+static void join_columns(const struct arena_pieces *pieces, struct heap_snapshot *snapshot)
+{
+	JOIN_COLUMN(snapshot->type);
+	JOIN_COLUMN(snapshot->elements);
+	JOIN_COLUMN(snapshot->evidence);
+	JOIN_COLUMN(snapshot->conflict_type);
+	JOIN_COLUMN(snapshot->conflicts);
+	JOIN_COLUMN(snapshot->tag);
+	for (uint32_t i = 0; i < pieces->arenas.count; i++)
+		snapshot->evidence[pieces->arenas.list[i].object] = HEAP_EVIDENCE_POOL;
+}
+
+// Gives the capture its objects back.
+static void restore(struct arena_pieces *pieces, struct capture *capture, struct head_words *heads)
+{
+	objects_deinit(&capture->objects);
+	capture->objects = pieces->whole;
+	pieces->whole = (struct objects){ 0 };
+	free(capture->snapshot.edge_first);
+	capture->snapshot.edge_first = pieces->edge_first;
+	free(capture->site_of_kind);
+	capture->site_of_kind = pieces->site_of_kind;
+	free(capture->maker_of_kind);
+	capture->maker_of_kind = pieces->maker_of_kind;
+	free(heads->with_code);
+	heads->with_code = pieces->with_code;
+	free(capture->backtraces.of_kind);
+	capture->backtraces.of_kind = pieces->step_of_kind;
+	pieces->step_of_kind = NULL;
+	pieces->edge_first = NULL;
+	pieces->site_of_kind = pieces->maker_of_kind = NULL;
+	pieces->with_code = NULL;
+}
+
+struct heap_error *arena_pieces_join(struct arena_pieces *pieces, struct capture *capture,
+				     struct head_words *heads)
+{
+	CLEANUP_FREE heap_object_id *wholes = NULL;
+	CLEANUP_ARRAY struct parts parts = { 0 };
+
+	if (pieces->arenas.count == 0)
+		return NULL;
+	wholes = malloc(((size_t)capture->objects.count + 1) * sizeof(*wholes));
+	if (!wholes)
+		return heap_error_out_of_memory();
+	for (heap_object_id i = 0; i < pieces->whole.count; i++) {
+		for (uint32_t j = pieces->first[i]; j < pieces->first[i + 1]; j++)
+			wholes[j] = i;
+	}
+	HEAP_TRY(join_parts(pieces, capture, wholes, &parts));
+	free(capture->snapshot.parts);
+	capture->snapshot.parts = parts.items;
+	capture->snapshot.part_count = (uint32_t)parts.count;
+	parts.items = NULL;
+	join_edges(pieces, capture, wholes);
+	join_columns(pieces, &capture->snapshot);
+	restore(pieces, capture, heads);
+	return NULL;
+}
+
+void arena_pieces_deinit(struct arena_pieces *pieces)
+{
+	arenas_deinit(&pieces->arenas);
+	objects_deinit(&pieces->whole);
+	free(pieces->first);
+	free(pieces->edge_first);
+	free(pieces->site_of_kind);
+	free(pieces->maker_of_kind);
+	free(pieces->step_of_kind);
+	free(pieces->classes);
+	free(pieces->with_code);
+}

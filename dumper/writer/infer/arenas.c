@@ -1,0 +1,744 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * Finds arenas by the headers of their chunks.
+ *
+ * First a few blocks of each site are tried with all formats; only blocks that several pointers lead
+ * into can be arenas, so most programs have nothing to try. Then the formats that have been accepted,
+ * and the starts that serve most blocks, are applied to all blocks. What is too short to prove
+ * anything is an arena if most blocks of its site are.
+ */
+#include "dumper/writer/infer/arenas.h"
+
+#include "dumper/writer/base/progress.h"
+#include "lib/base/array.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/search.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	MIN_BLOCK = 256,
+	MAX_BLOCK = 256 << 20,
+	MIN_TARGETS = 2,        // places in a block that pointers lead to, for formats to be tried
+	LEAST_INTERIOR = 8,     // bytes: a header
+	SAMPLE_BLOCKS = 16,     // of a site, that all formats are tried with
+	SAMPLE_WORDS = 1 << 16, // likewise, in all but the first block
+	SAMPLE_TARGETS = 64,    // places of a block, to see if a format is possible
+	MAX_HEAD = 4096,        // bytes of a block before its first chunk
+	FORMATS = 2 * (1 + 2 + 3 + 4 + 6),
+	MIN_CHUNKS = 32, // and
+	MIN_HITS = 16,   // pointers to where chunks begin, for a format to be accepted
+	SURE_CHUNKS = 4, // do not follow each other by chance
+	STARTS = 8,      // different heads of blocks
+	COUNTED_STARTS = 64,
+	LEAST_ADDRESS = 1 << 16,
+	SIZE_FLAGS = 7, // low bits of a size, which are flags
+	WORD = 8,
+};
+
+// Where the size of a chunk is, and what it counts.
+struct format {
+	uint32_t header;  // bytes before a chunk
+	uint32_t size_at; // bytes into the header
+	bool is_whole;    // the size counts the header, too
+};
+
+// A place that a pointer leads to.
+struct target {
+	heap_object_id object;
+	uint32_t interior;
+};
+
+struct targets HEAP_ARRAY(struct target);
+
+// A block, and the places in it that pointers lead to.
+struct cut_block {
+	heap_object_id object;
+	uint64_t size;
+	const uint64_t *words; // [size / WORD]
+	const struct target *targets;
+	size_t target_count;
+};
+
+// How a format serves a block.
+struct chain {
+	uint64_t start, end;
+	uint32_t chunks;
+	uint32_t hits;    // targets that are the beginnings of chunks
+	uint32_t inside;  // other targets in chunks
+	uint32_t headers; // targets in the middle of headers
+	uint32_t beyond;  // targets behind the end
+	bool has_sizes;   // of different chunks
+};
+
+struct counted_start {
+	uint64_t start;
+	uint32_t blocks;
+};
+
+// How a format serves the samples.
+struct trial {
+	struct format format;
+	uint64_t chunks, hits, inside;
+	bool has_sizes;
+	struct counted_start starts[COUNTED_STARTS]; // those of most blocks first, once accepted
+	uint32_t start_count;
+};
+
+// Blocks of a site that may be arenas, and those that are.
+struct site_arenas {
+	uint32_t blocks, arenas;
+};
+
+struct search {
+	const struct capture *capture;
+	struct arenas *arenas;
+	struct trial trials[FORMATS];
+	uint32_t accepted; // so many of them, from the first on
+	uint8_t *counts;   // [objects] targets in each, up to MIN_TARGETS
+	uint64_t *words;   // of the block that is examined
+	size_t word_capacity;
+	uint32_t *lengths; // [words + 1] chunks from there to the end of the chain
+	size_t length_capacity;
+	struct site_arenas *sites; // [sites]
+	bool *is_arena;            // [objects]
+};
+
+static void list_formats(struct trial *trials)
+{
+	static const uint32_t headers[] = { 8, 16, 24, 32, ARENA_MAX_HEADER };
+	size_t count = 0;
+
+	for (size_t i = 0; i < sizeof(headers) / sizeof(*headers); i++) {
+		for (uint32_t at = 0; at < headers[i]; at += WORD) {
+			trials[count++].format = (struct format){ headers[i], at, false };
+			trials[count++].format = (struct format){ headers[i], at, true };
+		}
+	}
+}
+
+static heap_site_id site_of(const struct search *search, heap_object_id object)
+{
+	return search->capture->maker_of_kind[search->capture->objects.kind[object]];
+}
+
+// --- targets ------------------------------------------------------------------
+
+static bool is_target(uint64_t interior)
+{
+	return interior >= LEAST_INTERIOR && interior % WORD == 0;
+}
+
+static void count_target(struct search *search, heap_object_id object, uint64_t interior)
+{
+	if (is_target(interior) && search->counts[object] < MIN_TARGETS)
+		search->counts[object]++;
+}
+
+static void count_targets(struct search *search)
+{
+	const struct heap_snapshot *snapshot = &search->capture->snapshot;
+
+	for (uint32_t i = 0; i < snapshot->edge_count; i++)
+		count_target(search, snapshot->edge_target[i], snapshot->edge_interior[i]);
+	for (uint64_t i = 0; i < snapshot->root_edge_count; i++)
+		count_target(search, snapshot->root_edges[i].target,
+			     snapshot->root_edges[i].interior);
+}
+
+static int compare_targets(const void *left, const void *right)
+{
+	const struct target *a = left, *b = right;
+
+	if (a->object != b->object)
+		return a->object < b->object ? -1 : 1;
+	return a->interior < b->interior ? -1 : a->interior > b->interior;
+}
+
+// Gathers the targets in the blocks that are marked, each once.
+HEAP_MUST_CHECK
+static struct heap_error *gather_targets(const struct search *search, const bool *is_marked,
+					 struct targets *targets)
+{
+	const struct heap_snapshot *snapshot = &search->capture->snapshot;
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < snapshot->edge_count; i++) {
+		if (is_target(snapshot->edge_interior[i]) && is_marked[snapshot->edge_target[i]])
+			HEAP_TRY(heap_array_append(
+				targets, ((struct target){ snapshot->edge_target[i],
+							   snapshot->edge_interior[i] })));
+	}
+	for (uint64_t i = 0; i < snapshot->root_edge_count; i++) {
+		const struct heap_root_edge *edge = &snapshot->root_edges[i];
+
+		if (is_target(edge->interior) && is_marked[edge->target])
+			HEAP_TRY(heap_array_append(
+				targets, ((struct target){ edge->target, edge->interior })));
+	}
+	if (targets->count > 0)
+		qsort(targets->items, targets->count, sizeof(*targets->items), compare_targets);
+	for (size_t i = 0; i < targets->count; i++) {
+		if (count == 0 ||
+		    compare_targets(&targets->items[count - 1], &targets->items[i]) != 0)
+			targets->items[count++] = targets->items[i];
+	}
+	targets->count = count;
+	return NULL;
+}
+
+// --- one block ----------------------------------------------------------------
+
+HEAP_MUST_CHECK
+static struct heap_error *read_block(struct search *search, heap_object_id object,
+				     const struct targets *targets, struct cut_block *block)
+{
+	const struct objects *objects = &search->capture->objects;
+	uint64_t size = objects_size(objects, object) & ~UINT64_C(7);
+	struct target first = { object, 0 };
+	size_t at = heap_partition_point(i, 0, targets->count,
+					 compare_targets(&targets->items[i], &first) < 0);
+
+	HEAP_TRY(heap_reserve(search->words, search->word_capacity, size / WORD + 1));
+	HEAP_TRY(heap_reserve(search->lengths, search->length_capacity, size / WORD + 2));
+	image_read_padded(&search->capture->image, objects->address[object], search->words, size);
+	*block = (struct cut_block){ object, size, search->words, targets->items + at, 0 };
+	while (at + block->target_count < targets->count &&
+	       block->targets[block->target_count].object == object)
+		block->target_count++;
+	return NULL;
+}
+
+// The end of a chunk whose header is there; 0: there is none.
+static uint64_t end_of(const struct cut_block *block, const struct format *format, uint64_t header)
+{
+	uint64_t size, own;
+
+	if (header + format->header + WORD > block->size)
+		return 0;
+	size = block->words[(header + format->size_at) / WORD] & ~(uint64_t)SIZE_FLAGS;
+	own = format->is_whole ? size : size + format->header;
+	if (size > block->size || own < format->header + WORD || own > block->size - header)
+		return 0;
+	return header + own;
+}
+
+// True if so few bytes are left that no chunk has room.
+static bool is_full(const struct cut_block *block, const struct format *format, uint64_t end)
+{
+	return block->size - end < format->header + WORD;
+}
+
+static bool has_target(const struct cut_block *block, uint64_t interior)
+{
+	size_t at = heap_partition_point(i, 0, block->target_count,
+					 block->targets[i].interior < interior);
+
+	return at < block->target_count && block->targets[at].interior == interior;
+}
+
+// True if before most of a block's targets stands what may be the header of a chunk.
+static bool is_possible(const struct cut_block *block, const struct format *format)
+{
+	size_t step = block->target_count / SAMPLE_TARGETS + 1, seen = 0, linked = 0;
+
+	for (size_t i = 0; i < block->target_count; i += step) {
+		uint64_t interior = block->targets[i].interior, end;
+
+		seen++;
+		if (interior < format->header)
+			continue;
+		end = end_of(block, format, interior - format->header);
+		linked += end != 0 && (is_full(block, format, end) || has_target(block, end) ||
+				       end_of(block, format, end) != 0);
+	}
+	progress_step();
+	return linked * 2 >= seen;
+}
+
+// Finds how many chunks there are from each place to the end of a chain; 0: there is no chain.
+static void measure_chains(const struct cut_block *block, const struct format *format,
+			   uint32_t *lengths)
+{
+	lengths[block->size / WORD] = 0;
+	for (uint64_t at = block->size / WORD; at-- > 0;) {
+		uint64_t end = end_of(block, format, at * WORD);
+
+		lengths[at] = 0;
+		if (end == 0)
+			continue;
+		if (lengths[end / WORD] > 0)
+			lengths[at] = lengths[end / WORD] + 1;
+		else if (is_full(block, format, end) || has_target(block, end))
+			lengths[at] = 1;
+	}
+	progress_steps((uint32_t)(block->size / WORD));
+}
+
+// Follows a chain. @param lengths  from measure_chains()
+static struct chain follow_chain(const struct cut_block *block, const struct format *format,
+				 const uint32_t *lengths, uint64_t start)
+{
+	struct chain chain = { .start = start, .end = start };
+	uint64_t first_size = 0;
+	size_t at = 0;
+
+	while (at < block->target_count && block->targets[at].interior < start)
+		at++;
+	for (uint32_t left = lengths[start / WORD]; left > 0; left--) {
+		uint64_t header = chain.end;
+
+		chain.end = end_of(block, format, header);
+		first_size = first_size ? first_size : chain.end - header;
+		chain.has_sizes |= chain.end - header != first_size;
+		chain.chunks++;
+		for (; at < block->target_count && block->targets[at].interior < chain.end; at++) {
+			uint64_t place = block->targets[at].interior - header;
+
+			chain.hits += place == format->header;
+			chain.inside += place > format->header;
+			chain.headers += place > 0 && place < format->header;
+		}
+	}
+	for (; at < block->target_count; at++)
+		chain.beyond += block->targets[at].interior > chain.end;
+	return chain;
+}
+
+// True if no more than a few pointers lead into headers.
+static bool spares_headers(const struct chain *chain)
+{
+	return chain->headers * UINT64_C(16) <= chain->hits + chain->inside;
+}
+
+// True if pointers lead to where chunks begin, and hardly any into headers or behind the end.
+static bool is_convincing(const struct chain *chain)
+{
+	return chain->chunks >= SURE_CHUNKS && chain->hits >= 2 && spares_headers(chain) &&
+	       chain->hits * UINT64_C(8) >= chain->chunks && chain->hits >= chain->beyond;
+}
+
+// The chain of most chunks that begins at or before the first target.
+static uint64_t find_start(const struct cut_block *block, const uint32_t *lengths)
+{
+	uint64_t best = 0, last = block->size - WORD;
+
+	if (last > MAX_HEAD)
+		last = MAX_HEAD;
+	for (uint64_t at = 0; at <= last; at += WORD) {
+		if (lengths[at / WORD] > lengths[best / WORD])
+			best = at;
+	}
+	return best;
+}
+
+// --- trials -------------------------------------------------------------------
+
+static void count_start(struct trial *trial, uint64_t start)
+{
+	uint32_t i = 0;
+
+	while (i < trial->start_count && trial->starts[i].start != start)
+		i++;
+	if (i == COUNTED_STARTS)
+		return;
+	if (i == trial->start_count)
+		trial->starts[trial->start_count++] = (struct counted_start){ start, 0 };
+	trial->starts[i].blocks++;
+}
+
+// Counts a block for the format that explains most of the pointers into it.
+static void try_block(struct search *search, const struct cut_block *block)
+{
+	struct chain best = { 0 };
+	struct trial *winner = NULL;
+
+	for (size_t i = 0; i < FORMATS; i++) {
+		struct trial *trial = &search->trials[i];
+		struct chain chain;
+
+		if (!is_possible(block, &trial->format))
+			continue;
+		measure_chains(block, &trial->format, search->lengths);
+		chain = follow_chain(block, &trial->format, search->lengths,
+				     find_start(block, search->lengths));
+		if (!is_convincing(&chain) || chain.hits <= best.hits)
+			continue;
+		best = chain;
+		winner = trial;
+	}
+	if (!winner)
+		return;
+	winner->chunks += best.chunks;
+	winner->hits += best.hits;
+	winner->inside += best.inside;
+	winner->has_sizes |= best.has_sizes;
+	count_start(winner, best.start);
+}
+
+static int compare_starts(const void *left, const void *right)
+{
+	const struct counted_start *a = left, *b = right;
+
+	if (a->blocks != b->blocks)
+		return a->blocks > b->blocks ? -1 : 1;
+	return a->start < b->start ? -1 : a->start > b->start;
+}
+
+static bool is_accepted(const struct trial *trial)
+{
+	return trial->chunks >= MIN_CHUNKS && trial->hits >= MIN_HITS &&
+	       trial->hits * 2 >= trial->inside && trial->has_sizes;
+}
+
+// Moves the formats that are accepted to the front.
+static void accept_formats(struct search *search)
+{
+	for (size_t i = 0; i < FORMATS; i++) {
+		struct trial *trial = &search->trials[i];
+
+		if (!is_accepted(trial))
+			continue;
+		qsort(trial->starts, trial->start_count, sizeof(*trial->starts), compare_starts);
+		if (trial->start_count > STARTS)
+			trial->start_count = STARTS;
+		search->trials[search->accepted++] = *trial;
+	}
+}
+
+// --- sites --------------------------------------------------------------------
+
+struct candidate {
+	heap_site_id site;
+	heap_object_id object;
+};
+
+struct candidates HEAP_ARRAY(struct candidate);
+
+static bool has_size(const struct search *search, heap_object_id object)
+{
+	uint64_t size = objects_size(&search->capture->objects, object);
+
+	return size >= MIN_BLOCK && size <= MAX_BLOCK;
+}
+
+static int compare_candidates(const void *left, const void *right)
+{
+	const struct candidate *a = left, *b = right;
+
+	if (a->site != b->site)
+		return a->site < b->site ? -1 : 1;
+	return a->object < b->object ? -1 : a->object > b->object;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *list_candidates(struct search *search, struct candidates *candidates)
+{
+	const struct objects *objects = &search->capture->objects;
+
+	search->counts = calloc((size_t)objects->count + 1, sizeof(*search->counts));
+	if (!search->counts)
+		return heap_error_out_of_memory();
+	count_targets(search);
+	for (heap_object_id i = 0; i < objects->count; i++) {
+		if (search->counts[i] == MIN_TARGETS && has_size(search, i))
+			HEAP_TRY(heap_array_append(candidates,
+						   ((struct candidate){ site_of(search, i), i })));
+	}
+	if (candidates->count > 0)
+		qsort(candidates->items, candidates->count, sizeof(*candidates->items),
+		      compare_candidates);
+	return NULL;
+}
+
+// The end of a site's candidates.
+static size_t end_of_site(const struct candidates *candidates, size_t first)
+{
+	size_t end = first;
+
+	while (end < candidates->count &&
+	       candidates->items[end].site == candidates->items[first].site)
+		end++;
+	return end;
+}
+
+// Marks a site's sample: one of each so many, as far as their words are not too many.
+static void mark_sample(const struct search *search, const struct candidates *candidates,
+			size_t first, size_t end, bool *is_marked)
+{
+	size_t step = (end - first) / SAMPLE_BLOCKS + 1;
+	uint64_t words = 0;
+
+	for (size_t i = first; i < end && words < SAMPLE_WORDS; i += step) {
+		heap_object_id object = candidates->items[i].object;
+
+		is_marked[object] = true;
+		words += objects_size(&search->capture->objects, object) / WORD;
+	}
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *find_formats(struct search *search)
+{
+	size_t objects = (size_t)search->capture->objects.count + 1;
+	CLEANUP_FREE bool *is_marked = NULL;
+	CLEANUP_ARRAY struct candidates candidates = { 0 };
+	CLEANUP_ARRAY struct targets targets = { 0 };
+
+	HEAP_TRY(list_candidates(search, &candidates));
+	if (candidates.count == 0)
+		return NULL;
+	is_marked = calloc(objects, sizeof(*is_marked));
+	if (!is_marked)
+		return heap_error_out_of_memory();
+	for (size_t i = 0; i < candidates.count; i = end_of_site(&candidates, i))
+		mark_sample(search, &candidates, i, end_of_site(&candidates, i), is_marked);
+	HEAP_TRY(gather_targets(search, is_marked, &targets));
+	for (size_t i = 0; i < candidates.count && !progress_is_late(); i++) {
+		heap_object_id object = candidates.items[i].object;
+		struct cut_block block;
+
+		if (!is_marked[object])
+			continue;
+		HEAP_TRY(read_block(search, object, &targets, &block));
+		try_block(search, &block);
+	}
+	accept_formats(search);
+	return NULL;
+}
+
+// --- cutting ------------------------------------------------------------------
+
+// The word that most headers have beside the size: their owner. A majority vote by Boyer and Moore.
+static uint64_t find_owner(const struct cut_block *block, const struct format *format,
+			   const struct chain *chain, uint32_t at)
+{
+	uint64_t owner = 0;
+	uint32_t lead = 0;
+
+	for (uint64_t header = chain->start; header < chain->end;
+	     header = end_of(block, format, header)) {
+		uint64_t word = block->words[(header + at) / WORD];
+
+		if (lead == 0)
+			owner = word;
+		lead = owner == word ? lead + 1 : lead - 1;
+	}
+	return owner;
+}
+
+// True if the head of a block has an owner's address, too.
+static bool is_in_head(const struct cut_block *block, uint64_t head, uint64_t owner)
+{
+	for (uint64_t i = 0; owner >= LEAST_ADDRESS && i < head / WORD; i++) {
+		if (block->words[i] == owner)
+			return true;
+	}
+	return false;
+}
+
+// Finds the place in headers that has the owner. @return false if there is none
+static bool find_owned(const struct cut_block *block, const struct format *format,
+		       const struct chain *chain, uint32_t *at, uint64_t *owner)
+{
+	for (*at = 0; *at < format->header; *at += WORD) {
+		if (*at == format->size_at)
+			continue;
+		*owner = find_owner(block, format, chain, *at);
+		if (is_in_head(block, chain->start, *owner))
+			return true;
+	}
+	return false;
+}
+
+// Chunks in use have their owner's address in their headers, if any have.
+HEAP_MUST_CHECK
+static struct heap_error *add_arena(struct search *search, const struct cut_block *block,
+				    const struct format *format, const struct chain *chain)
+{
+	struct arenas *arenas = search->arenas;
+	uint32_t owner_at;
+	uint64_t owner;
+	bool is_owned = find_owned(block, format, chain, &owner_at, &owner);
+
+	HEAP_TRY(heap_reserve(arenas->list, arenas->capacity, (size_t)arenas->count + 1));
+	HEAP_TRY(heap_reserve(arenas->chunks, arenas->chunk_capacity,
+			      (size_t)arenas->chunk_count + chain->chunks));
+	arenas->list[arenas->count++] =
+		(struct arena){ block->object,  arenas->chunk_count, chain->chunks,
+				format->header, chain->start,        chain->end };
+	for (uint64_t at = chain->start; at < chain->end;) {
+		uint64_t end = end_of(block, format, at);
+		bool is_free = is_owned && block->words[(at + owner_at) / WORD] != owner;
+
+		arenas->chunks[arenas->chunk_count++] =
+			(struct arena_chunk){ at, end - at - format->header, is_free };
+		at = end;
+	}
+	search->is_arena[block->object] = true;
+	return NULL;
+}
+
+// True if a chain proves that its block is an arena.
+static bool proves(const struct cut_block *block, const struct format *format,
+		   const struct chain *chain)
+{
+	uint32_t at;
+	uint64_t owner;
+
+	return chain->chunks > 0 && spares_headers(chain) &&
+	       (chain->chunks >= SURE_CHUNKS || find_owned(block, format, chain, &at, &owner));
+}
+
+// Finds the longest chain: one that begins later may be its end.
+//
+// @param is_likely  other blocks of its site are arenas. One without chunks has a pointer to where the
+//                   first will be.
+static const struct format *find_chain(struct search *search, const struct cut_block *block,
+				       bool is_likely, struct chain *result)
+{
+	const struct format *found = NULL;
+
+	for (uint32_t i = 0; i < search->accepted; i++) {
+		const struct trial *trial = &search->trials[i];
+		const struct format *format = &trial->format;
+
+		measure_chains(block, format, search->lengths);
+		for (uint32_t j = 0; j < trial->start_count; j++) {
+			uint64_t start = trial->starts[j].start;
+			struct chain chain;
+
+			if (start >= block->size ||
+			    (found && search->lengths[start / WORD] <= result->chunks))
+				continue;
+			chain = follow_chain(block, format, search->lengths, start);
+			if (!proves(block, format, &chain) &&
+			    !(is_likely && (chain.chunks > 0 || has_target(block, start))))
+				continue;
+			found = format;
+			*result = chain;
+		}
+	}
+	return found;
+}
+
+// Cuts a block, if it is an arena.
+HEAP_MUST_CHECK
+static struct heap_error *cut_one(struct search *search, heap_object_id object, bool is_likely,
+				  const struct targets *targets)
+{
+	struct cut_block block;
+	struct chain chain;
+	const struct format *format;
+
+	HEAP_TRY(read_block(search, object, targets, &block));
+	format = find_chain(search, &block, is_likely, &chain);
+	return format ? add_arena(search, &block, format, &chain) : NULL;
+}
+
+// Most blocks of a site are arenas: then all are that may be.
+static bool is_likely(const struct search *search, heap_object_id object)
+{
+	const struct site_arenas *site = &search->sites[site_of(search, object)];
+
+	return site->arenas * UINT64_C(2) > site->blocks &&
+	       search->capture->process.origin == HEAPSNAP_ORIGIN_LIBRARY;
+}
+
+static int compare_arenas(const void *left, const void *right)
+{
+	const struct arena *a = left, *b = right;
+
+	return a->object < b->object ? -1 : a->object > b->object;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *cut_blocks(struct search *search)
+{
+	heap_object_id objects = search->capture->objects.count;
+	CLEANUP_FREE bool *is_marked = calloc((size_t)objects + 1, sizeof(*is_marked));
+	CLEANUP_ARRAY struct targets targets = { 0 };
+
+	search->sites =
+		calloc((size_t)search->capture->snapshot.site_count + 1, sizeof(*search->sites));
+	search->is_arena = calloc((size_t)objects + 1, sizeof(*search->is_arena));
+	if (!is_marked || !search->sites || !search->is_arena)
+		return heap_error_out_of_memory();
+	for (heap_object_id i = 0; i < objects; i++)
+		is_marked[i] = has_size(search, i) && search->counts[i] > 0;
+	HEAP_TRY(gather_targets(search, is_marked, &targets));
+	for (heap_object_id i = 0; i < objects && !progress_is_late(); i++) {
+		struct site_arenas *site = &search->sites[site_of(search, i)];
+
+		if (!is_marked[i])
+			continue;
+		HEAP_TRY(cut_one(search, i, false, &targets));
+		site->blocks++;
+		site->arenas += search->is_arena[i];
+	}
+	for (heap_object_id i = 0; i < objects && !progress_is_late(); i++) {
+		if (is_marked[i] && !search->is_arena[i] && is_likely(search, i))
+			HEAP_TRY(cut_one(search, i, true, &targets));
+	}
+	if (search->arenas->count > 0)
+		qsort(search->arenas->list, search->arenas->count, sizeof(*search->arenas->list),
+		      compare_arenas);
+	return NULL;
+}
+
+static int compare_sizes(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+	return a < b ? -1 : a > b;
+}
+
+// Lists the different sizes of chunks.
+HEAP_MUST_CHECK
+static struct heap_error *list_classes(struct arenas *arenas)
+{
+	uint32_t count = 0;
+
+	HEAP_TRY(
+		heap_reserve(arenas->classes, arenas->class_capacity, (size_t)arenas->chunk_count));
+	for (uint32_t i = 0; i < arenas->chunk_count; i++)
+		arenas->classes[i] = arenas->chunks[i].size;
+	if (arenas->chunk_count > 0)
+		qsort(arenas->classes, arenas->chunk_count, sizeof(*arenas->classes),
+		      compare_sizes);
+	for (uint32_t i = 0; i < arenas->chunk_count; i++) {
+		if (count == 0 || arenas->classes[count - 1] != arenas->classes[i])
+			arenas->classes[count++] = arenas->classes[i];
+	}
+	arenas->class_count = count;
+	return NULL;
+}
+
+static void release(struct search *search)
+{
+	free(search->counts);
+	free(search->words);
+	free(search->lengths);
+	free(search->sites);
+	free(search->is_arena);
+}
+
+struct heap_error *arenas_find(const struct capture *capture, struct arenas *arenas)
+{
+	CLEANUP(release) struct search search = { .capture = capture, .arenas = arenas };
+
+	list_formats(search.trials);
+	HEAP_TRY(find_formats(&search));
+	if (search.accepted == 0)
+		return NULL;
+	HEAP_TRY(cut_blocks(&search));
+	return list_classes(arenas);
+}
+
+void arenas_deinit(struct arenas *arenas)
+{
+	free(arenas->list);
+	free(arenas->chunks);
+	free(arenas->classes);
+}

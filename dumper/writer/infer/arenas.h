@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef ARENAS_H
+#define ARENAS_H
+
+/**
+ * Arenas: blocks that the program cuts into chunks, each with a header that has its size.
+ *
+ *	block ┌ head ┬ header, chunk ┬ header, chunk ┬ … ┬ never cut ┐
+ *	             start           each size leads to the next     end
+ *
+ * The headers are found by their own words. A format (where the size is, and whether it counts the
+ * header) is accepted if sizes lead from header to header exactly up to the block's end or to a place
+ * that a pointer leads to, and if pointers into the blocks lead to where chunks begin. No allocator is
+ * known by name: this finds AllocSets, dlmalloc's regions, and whatever is built like them.
+ */
+
+#include "dumper/writer/scan/capture.h"
+
+enum {
+	ARENA_MAX_HEADER = 48, /**< bytes before a chunk */
+};
+
+/** A chunk of an arena. */
+struct arena_chunk {
+	uint64_t offset; /**< of its header in the block */
+	uint64_t size;   /**< bytes behind the header */
+	bool is_free;    /**< its header has another owner than those in use */
+};
+
+/** A block that is an arena. */
+struct arena {
+	heap_object_id object;
+	uint32_t first, count; /**< in arenas.chunks */
+	uint32_t header;       /**< bytes of a chunk's header */
+	uint64_t start, end;   /**< of the first header, and of the last chunk */
+};
+
+struct arenas {
+	struct arena *list; /**< [count] by object */
+	uint32_t count, capacity;
+	struct arena_chunk *chunks; /**< [chunk_count] by arena, by offset */
+	uint32_t chunk_count, chunk_capacity;
+	uint64_t *classes; /**< [class_count] the sizes of chunks, ascending */
+	uint32_t class_count, class_capacity;
+};
+
+/**
+ * Finds all arenas.
+ *
+ * @param capture  with objects, sites and edges
+ * @param arenas   zeros at first; arenas_deinit() frees it, also after an error
+ */
+HEAP_MUST_CHECK
+struct heap_error *arenas_find(const struct capture *capture, struct arenas *arenas);
+
+void arenas_deinit(struct arenas *arenas);
+
+#endif
