@@ -82,8 +82,11 @@ TRUTH_CXX := $(basename $(notdir $(wildcard t/truth/*.cc)))
 TRUTH_PARTS := $(wildcard t/truth/*.h t/truth/*-*.c)
 TRUTHS := $(foreach variant,gcc-O0 gcc-O2 $(if $(shell command -v clang++),clang-O2),\
             $(patsubst %,$(BUILD)/truth/%.$(variant),$(TRUTH_C) $(TRUTH_CXX))) \
-          $(patsubst %,$(BUILD)/truth/%.gcc-O1-lto,handles parser twins) \
-          $(foreach variant,O0-bare O2-bare O2-stripped,$(TRUTH_CXX:%=$(BUILD)/truth/%.gcc-$(variant)))
+          $(patsubst %,$(BUILD)/truth/%.gcc-O1-lto,handles parser twins)
+BARE_TRUTHS := $(foreach variant,O0-bare O2-bare O2-stripped,$(TRUTH_CXX:%=$(BUILD)/truth/%.gcc-$(variant)))
+TRUTHS += $(BARE_TRUTHS)
+# For t/truth/{attached,bare}.t, which other machines run, too.
+FEW_TRUTHS := $(BARE_TRUTHS) $(patsubst %,$(BUILD)/truth/%.gcc-O2,parser cache shapes store sessions hierarchy engine json)
 BENCHES := $(patsubst %.c,$(BUILD)/%,$(wildcard t/bench/*.c))
 TOOLS  := $(patsubst %.c,$(BUILD)/%,$(wildcard t/helper/*.c))
 
@@ -260,20 +263,25 @@ $(TRUTH_CXX:%=$(BUILD)/truth/%.$(1)): $(BUILD)/truth/%.$(1): t/truth/%.cc $(TRUT
 	$$(call say,PROG,$$@)
 	$$(Q)$(3) -g $(4) -std=c++17 -iquote . -o $$@ $$< $(BUILD)/truth/truth.o
 endef
-$(eval $(call truth,gcc-O0,gcc,g++,-O0))
-$(eval $(call truth,gcc-O2,gcc,g++,-O2))
-$(eval $(call truth,gcc-O1-lto,gcc,g++,-O1 -flto=1))
+# gcc, which may be a cross compiler.
+GCC := $(if $(filter gcc %-gcc,$(firstword $(CC))),$(CC),gcc)
+GXX := $(if $(filter g++ %-g++,$(firstword $(CXX))),$(CXX),g++)
+$(eval $(call truth,gcc-O0,$(GCC),$(GXX),-O0))
+$(eval $(call truth,gcc-O2,$(GCC),$(GXX),-O2))
+$(eval $(call truth,gcc-O1-lto,$(GCC),$(GXX),-O1 -flto=1))
 $(eval $(call truth,clang-O2,clang,clang++,-O2))
 
 # Without debug information, and without symbols. $(call truth-bare,VARIANT,flags)
 define truth-bare
 $(TRUTH_CXX:%=$(BUILD)/truth/%.$(1)): $(BUILD)/truth/%.$(1): t/truth/%.cc $(TRUTH_PARTS) $(BUILD)/truth/truth.o
 	$$(call say,PROG,$$@)
-	$$(Q)g++ $(2) -std=c++17 -iquote . -o $$@ $$< $(BUILD)/truth/truth.o
+	$$(Q)$(GXX) $(2) -std=c++17 -iquote . -o $$@ $$< $(BUILD)/truth/truth.o
 endef
 $(eval $(call truth-bare,gcc-O0-bare,-O0))
 $(eval $(call truth-bare,gcc-O2-bare,-O2))
 $(eval $(call truth-bare,gcc-O2-stripped,-O2 -s))
+
+truths-for-others: $(FEW_TRUTHS)
 
 # Lua, whose objects say what they are, from Debian's source. Without it, its part is skipped.
 truth-lua: $(BUILD)/truth/truth.o
@@ -454,6 +462,6 @@ FORCE:
 clean:
 	rm -rf build
 
-.PHONY: all check check-built programs-for-tests bare check-real truth truth-lua bench demo dependencies soak aarch64 fuzz lint install readers clean FORCE
+.PHONY: all check check-built programs-for-tests truths-for-others bare check-real truth truth-lua bench demo dependencies soak aarch64 fuzz lint install readers clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
