@@ -30,7 +30,7 @@ static void fetch(const struct inference *inference, heap_object_id object)
 	heap_prefetch_to_write(&snapshot->elements[object]);
 	heap_prefetch_to_write(&snapshot->evidence[object]);
 	heap_prefetch(&snapshot->edge_first[object]);
-	heap_prefetch(&inference->kinds.of[object]);
+	kinds_prefetch(inference, object);
 }
 
 // Appends the object's edges to the last piece of the frontier, or to as many more as they fill.
@@ -69,7 +69,7 @@ HEAP_MUST_CHECK
 static struct heap_error *note(const struct inference *inference, const struct claim *claim,
 			       struct named_part *part)
 {
-	uint32_t kind = inference->kinds.of[claim->object];
+	uint32_t kind = kinds_of(inference, claim->object);
 	size_t runs = part->runs.count, types = part->types.count;
 
 	if (types == 0 || part->types.items[types - 1] != claim->type)

@@ -23,7 +23,7 @@ enum {
 	MIN_SUPPORT = 8, // blocks
 	MIN_LEAD = 10,   // times as many must speak for a prefix as against it
 	MAX_TEXT_PREFIX = 32,
-	PREFETCH_DISTANCE = 20, // edges
+	PREFETCH_DISTANCE = 20, // edges, objects
 	MIXED = UINT8_MAX,      // headers of several sizes
 };
 
@@ -117,7 +117,8 @@ static bool has_struct_of_bytes(const struct inference *inference, heap_object_i
 				uint32_t offset)
 {
 	const struct kinds *kinds = &inference->kinds;
-	const struct site_types *types = &kinds->site_types[kinds->kinds[kinds->of[object]].site];
+	const struct site_types *types =
+		&kinds->site_types[kinds->kinds[kinds_of(inference, object)].site];
 
 	for (uint32_t i = 0; i < types->count; i++) {
 		const struct layout_facts *facts = &inference->layouts.facts[types->list[i].type];
@@ -193,13 +194,17 @@ static bool is_open(const struct inference *inference, heap_object_id object)
 	       inference_prefix(inference, object) == 0 && !pools_have(&inference->pools, object);
 }
 
+// Counts where the pointers to each site's blocks lead, once and only if that is needed.
 HEAP_MUST_CHECK
-static struct heap_error *count_leads(struct inference *inference)
+static struct heap_error *require_leads(struct inference *inference)
 {
 	const struct capture *capture = inference->capture;
 	const struct heap_snapshot *snapshot = &capture->snapshot;
-	struct site_leads *leads = calloc((size_t)capture->snapshot.site_count + 1, sizeof(*leads));
+	struct site_leads *leads;
 
+	if (inference->block_prefixes.leads)
+		return NULL;
+	leads = calloc((size_t)capture->snapshot.site_count + 1, sizeof(*leads));
 	if (!leads)
 		return heap_error_out_of_memory();
 	inference->block_prefixes.leads = leads;
@@ -270,23 +275,27 @@ static bool links(const struct layouts *layouts, heap_type_id type, const struct
 	return false;
 }
 
-heap_type_id block_prefixes_header(const struct inference *inference, heap_object_id object,
-				   uint64_t bytes)
+struct heap_error *block_prefixes_header(struct inference *inference, heap_object_id object,
+					 uint64_t bytes, heap_type_id *result)
 {
 	const struct capture *capture = inference->capture;
 	heap_site_id site = capture->maker_of_kind[capture->objects.kind[object]];
 	const struct site_types *types = &inference->kinds.site_types[site];
-	const struct site_leads *leads = inference->block_prefixes.leads;
 
-	for (uint32_t i = 0; leads && bytes <= BLOCK_PREFIX_MAX && i < types->count; i++) {
+	*result = HEAP_NO_TYPE;
+	for (uint32_t i = 0; bytes <= BLOCK_PREFIX_MAX && i < types->count; i++) {
 		heap_type_id type = types->list[i].type;
 
-		if (layouts_is_compound(&inference->layouts, type) &&
-		    layouts_size(&inference->layouts, type) == bytes &&
-		    links(&inference->layouts, type, &leads[site]))
-			return type;
+		if (!layouts_is_compound(&inference->layouts, type) ||
+		    layouts_size(&inference->layouts, type) != bytes)
+			continue;
+		HEAP_TRY(require_leads(inference));
+		if (links(&inference->layouts, type, &inference->block_prefixes.leads[site])) {
+			*result = type;
+			break;
+		}
 	}
-	return HEAP_NO_TYPE;
+	return NULL;
 }
 
 // The prefix that leads show for the blocks of a kind. If they show several, each run picks the
@@ -319,15 +328,23 @@ static void note_lead(struct kind_prefix *prefix, heap_object_id object, const s
 }
 
 // Accepts what many blocks say, or one whose site's pointers agree.
-static void accept_pairs(struct inference *inference, struct kind_prefix *of_kinds)
+//
+// @param any  gets true if any block may have a prefix
+HEAP_MUST_CHECK
+static struct heap_error *accept_pairs(struct inference *inference, struct kind_prefix *of_kinds,
+				       bool *any)
 {
 	struct block_prefixes *prefixes = &inference->block_prefixes;
 
+	*any = false;
 	for (uint32_t i = 0; i < inference->kinds.count; i++) {
 		struct kind_prefix *prefix = &of_kinds[i];
 
-		if (prefix->lead == 0 || !site_leads_to(inference, prefix->object, prefix->lead,
-							prefix->header == prefix->lead))
+		if (prefix->lead == 0)
+			continue;
+		HEAP_TRY(require_leads(inference));
+		if (!site_leads_to(inference, prefix->object, prefix->lead,
+				   prefix->header == prefix->lead))
 			continue;
 		prefixes->pairs.items[prefix->pair].is_accepted = true;
 		prefix->bytes = prefix->lead;
@@ -337,7 +354,17 @@ static void accept_pairs(struct inference *inference, struct kind_prefix *of_kin
 
 		pair->is_accepted |= pair->supporting >= MIN_SUPPORT &&
 				     pair->supporting >= MIN_LEAD * (uint64_t)pair->contradicting;
+		*any |= pair->is_accepted;
 	}
+	return NULL;
+}
+
+static void fetch(const struct inference *inference, heap_object_id object)
+{
+	const struct hints *hints = &inference->hints;
+
+	if (object < inference->capture->objects.count && hints->head[object] != NO_HINT)
+		heap_prefetch(&hints->list[hints->head[object]]);
 }
 
 // @param of_kinds  [kinds] is filled
@@ -350,13 +377,16 @@ static struct heap_error *count_blocks(struct inference *inference, enum block_p
 	for (size_t i = 0; i < prefixes->pairs.count; i++)
 		prefixes->pairs.items[i].supporting = prefixes->pairs.items[i].contradicting = 0;
 	for (heap_object_id i = 0; i < inference->capture->objects.count; i++) {
-		struct kind_prefix *prefix = &of_kinds[inference->kinds.of[i]];
+		struct kind_prefix *prefix;
 		struct prefix_pair *pair;
 		struct lead lead;
 
 		progress_step();
+		fetch(inference, i + PREFETCH_DISTANCE);
 		if (inference->hints.head[i] == NO_HINT || !is_open(inference, i))
 			continue;
+		prefix = &of_kinds[kinds_of(inference, i)];
+
 		bool leads = find_lead(inference, i, kind, &lead);
 
 		note_header(prefix, lead.header);
@@ -375,7 +405,6 @@ static struct heap_error *count_blocks(struct inference *inference, enum block_p
 			break;
 		}
 	}
-	accept_pairs(inference, of_kinds);
 	return NULL;
 }
 
@@ -444,7 +473,7 @@ static uint32_t choose(const struct inference *inference, heap_object_id object,
 		       enum block_prefix_kind kind, uint64_t *words,
 		       const struct kind_prefix *of_kinds)
 {
-	uint32_t bytes = of_kinds[inference->kinds.of[object]].bytes;
+	uint32_t bytes = of_kinds[kinds_of(inference, object)].bytes;
 	struct lead lead;
 
 	if (!find_lead(inference, object, kind, &lead))
@@ -464,6 +493,7 @@ struct heap_error *block_prefixes_find(struct inference *inference, enum block_p
 	CLEANUP_FREE uint64_t *words = NULL;
 	CLEANUP_FREE struct kind_prefix *of_kinds = NULL;
 	uint32_t before = prefixes->count;
+	bool any;
 
 	uint32_t seen = prefixes->hints_seen[kind], news = inference->hints.count - seen;
 
@@ -478,15 +508,18 @@ struct heap_error *block_prefixes_find(struct inference *inference, enum block_p
 	of_kinds = calloc((size_t)inference->kinds.count + 1, sizeof(*of_kinds));
 	if (!words || !of_kinds)
 		return heap_error_out_of_memory();
-	if (!prefixes->leads)
-		HEAP_TRY(count_leads(inference));
 	HEAP_TRY(count_blocks(inference, kind, words, of_kinds));
-	for (heap_object_id i = 0; i < inference->capture->objects.count; i++) {
+	HEAP_TRY(accept_pairs(inference, of_kinds, &any));
+	for (heap_object_id i = 0; any && i < inference->capture->objects.count; i++) {
+		heap_type_id header;
 		uint32_t bytes =
 			is_open(inference, i) ? choose(inference, i, kind, words, of_kinds) : 0;
 
 		progress_step();
-		if (bytes > 0 && block_prefixes_header(inference, i, bytes) == HEAP_NO_TYPE)
+		if (bytes == 0)
+			continue;
+		HEAP_TRY(block_prefixes_header(inference, i, bytes, &header));
+		if (header == HEAP_NO_TYPE)
 			HEAP_TRY(block_prefixes_set(inference, i, bytes));
 	}
 	*found += prefixes->count - before;

@@ -65,14 +65,15 @@ struct heap_error *block_prefixes_find(struct inference *inference, enum block_p
 				       bool is_thorough, uint64_t *found);
 
 /**
- * The struct that is the first @p bytes of a block, if there is one: the allocating code has
+ * Finds the struct that is the first @p bytes of a block, if there is one: the allocating code has
  * variables of it, and it links such blocks. Then these bytes are no prefix, but a part of their own,
  * as in allocators whose blocks form trees.
  *
- * @return HEAP_NO_TYPE if there is none
+ * @param result  HEAP_NO_TYPE if there is none
  */
-heap_type_id block_prefixes_header(const struct inference *inference, heap_object_id object,
-				   uint64_t bytes);
+HEAP_MUST_CHECK
+struct heap_error *block_prefixes_header(struct inference *inference, heap_object_id object,
+					 uint64_t bytes, heap_type_id *result);
 
 /** Gives a block without a name a prefix. Offsets of its hints then count from its end. */
 HEAP_MUST_CHECK

@@ -5,19 +5,25 @@
  * A stale pointer, a union's other member, a void * that was cast: each may have named a block
  * first. Once all names are set, all slots are applied again, each for or against the name.
  * The remaining conflicts are stored in the snapshot.
+ *
+ * Threads weigh the slots, piece by piece, and one at a time notes their evidence.
  */
 #include "dumper/writer/infer/conflicts.h"
 
+#include "dumper/writer/base/pieces.h"
 #include "dumper/writer/base/progress.h"
+#include "lib/base/array.h"
 #include "lib/base/bits.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/prefetch.h"
+#include "lib/base/search.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
 	PREFETCH_DISTANCE = 12, // edges
+	PIECE = 32 << 10,       // edges
 };
 
 struct weights {
@@ -26,6 +32,32 @@ struct weights {
 	uint8_t *contested;      // [objects / 8 + 1] bits.h: conflict_type fits
 	bool has_contested;
 	uint64_t *words; /**< [CONTENT_WORDS] */
+};
+
+// A slot that speaks against the type of its target.
+struct conflict {
+	heap_object_id target;
+	heap_type_id type; // that it speaks for
+	bool fits;
+	bool is_only; // the only slot at its place
+};
+
+// Edges of an object.
+struct edges {
+	heap_object_id object;
+	uint32_t first, end;
+};
+
+// The evidence of the slots of a piece.
+struct part {
+	struct HEAP_ARRAY(struct conflict) conflicts;
+	struct HEAP_ARRAY(heap_object_id) supported; // once per slot
+	struct HEAP_ARRAY(struct edges) later; // whose objects' contents tell which of them count
+};
+
+struct weighing {
+	struct inference *inference;
+	struct weights *weights;
 };
 
 // Keeps the preferred one of the conflicting types that fit, whatever their order.
@@ -49,35 +81,33 @@ static void note_conflict_type(struct inference *inference, struct weights *weig
 	weights->has_contested = true;
 }
 
-// Notes the slots at one place, which speak against the type of their target. @param against  the last
-static void note_conflict(struct inference *inference, struct weights *weights, uint32_t count,
-			  heap_object_id target, heap_type_id against,
-			  const struct layout_claim *claim)
+static void note_conflict(struct inference *inference, struct weights *weights,
+			  const struct conflict *conflict)
 {
-	bool fits = claim->fit != LAYOUT_NONE;
-
-	inference->capture->snapshot.conflicts[target]++;
+	inference->capture->snapshot.conflicts[conflict->target]++;
 	inference->has_conflicts = true;
-	if (count == 1)
-		note_conflict_type(inference, weights, target, fits ? claim->type : against, fits);
+	if (conflict->is_only)
+		note_conflict_type(inference, weights, conflict->target, conflict->type,
+				   conflict->fits);
 }
 
 /*
  * Weighs the evidence of the slots at one place for the type of their target. Nearly all agree with
- * it, which does not matter where no conflicting type fits. So a first pass finds conflicts, and a
- * second one support for the names in conflict.
+ * it, which does not matter where no conflicting type fits. So a first pass finds conflicts, and a second
+ * one support for the names in conflict.
  */
-static void weigh(struct inference *inference, struct weights *weights,
-		  const struct heap_slot *slots, uint32_t count, heap_object_id target,
-		  uint64_t interior)
+HEAP_MUST_CHECK
+static struct heap_error *weigh(const struct inference *inference, bool finds_support,
+				const struct heap_slot *slots, uint32_t count,
+				heap_object_id target, uint64_t interior, struct part *part)
 {
-	struct capture *capture = inference->capture;
+	const struct capture *capture = inference->capture;
 	const struct layouts *layouts = &inference->layouts;
 	struct layout_claim claim = { LAYOUT_NONE, HEAP_NO_TYPE, 0 };
 	heap_type_id against = HEAP_NO_TYPE;
 
 	if (interior < inference_prefix(inference, target))
-		return;
+		return NULL;
 	interior -= inference_prefix(inference, target);
 	if (layouts_is_start(interior))
 		interior = 0;
@@ -85,29 +115,34 @@ static void weigh(struct inference *inference, struct weights *weights,
 		heap_type_id pointee = slots[i].pointee;
 
 		if (!layouts_is_compound(layouts, pointee))
-			return;
+			return NULL;
 		if (capture->snapshot.type[target] == pointee ||
-		    inference_has(inference, target, pointee, interior)) {
-			if (weights->support)
-				weights->support[target]++;
-			return;
-		}
+		    inference_has(inference, target, pointee, interior))
+			return finds_support ? heap_array_append(&part->supported, target) : NULL;
 		if (interior > 0 && inference_is_raw(inference, target, interior))
-			return;
+			return NULL;
 		against = pointee;
 		if (interior == 0)
 			claim = inference_fit(inference, pointee, target);
 	}
-	if (!weights->support)
-		note_conflict(inference, weights, count, target, against, &claim);
+	if (finds_support)
+		return NULL;
+
+	bool fits = claim.fit != LAYOUT_NONE;
+
+	return heap_array_append(
+		&part->conflicts,
+		(struct conflict){ target, fits ? claim.type : against, fits, count == 1 });
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *weigh_slot(struct inference *inference, struct weights *weights,
+static struct heap_error *weigh_slot(const struct weighing *weighing,
 				     const struct heap_repetition *repetition,
 				     const struct held_value *value, uint64_t offset,
-				     heap_object_id target, uint64_t interior)
+				     heap_object_id target, uint64_t interior, struct part *part)
 {
+	const struct inference *inference = weighing->inference;
+	const struct weights *weights = weighing->weights;
 	uint32_t first, end;
 	const struct heap_slots *slots;
 
@@ -116,9 +151,9 @@ static struct heap_error *weigh_slot(struct inference *inference, struct weights
 	    !held_parts_has(inference->held, value, offset))
 		return NULL;
 	slots = heap_repetition_slots_at(repetition, offset, &first, &end);
-	if (slots)
-		weigh(inference, weights, slots->list + first, end - first, target, interior);
-	return NULL;
+	return slots ? weigh(inference, weights->support != NULL, slots->list + first, end - first,
+			     target, interior, part)
+		     : NULL;
 }
 
 static void fetch(const struct inference *inference, heap_object_id object)
@@ -127,39 +162,142 @@ static void fetch(const struct inference *inference, heap_object_id object)
 	heap_prefetch(&inference->capture->snapshot.type[object]);
 }
 
+// --- in several threads ----------------------------------------------------------
+
 HEAP_MUST_CHECK
-static struct heap_error *weigh_objects(struct inference *inference, struct weights *weights)
+static struct heap_error *weigh_edges(const struct weighing *weighing, const struct edges *edges,
+				      const struct held_value *value, struct part *part)
 {
-	const struct capture *capture = inference->capture;
-	const struct heap_snapshot *snapshot = &capture->snapshot;
+	struct inference *inference = weighing->inference;
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	uint64_t prefix = inference_prefix(inference, edges->object);
+	const struct heap_repetition *repetition;
 
-	for (heap_object_id i = 0; i < capture->objects.count; i++) {
-		const struct heap_repetition *repetition;
-		uint64_t prefix = inference_prefix(inference, i);
+	HEAP_TRY(heap_repetitions_find(&inference->repetitions, value->type, &repetition));
+	progress_steps(edges->end - edges->first);
+	for (uint32_t i = edges->first; i < edges->end; i++) {
+		uint64_t place = snapshot->edge_slot[i] * UINT64_C(8);
 
-		if (capture->snapshot.type[i] == HEAP_NO_TYPE ||
-		    snapshot->edge_first[i] == snapshot->edge_first[i + 1])
+		if (i + PREFETCH_DISTANCE < snapshot->edge_count)
+			fetch(inference, snapshot->edge_target[i + PREFETCH_DISTANCE]);
+		if (place >= prefix)
+			HEAP_TRY(weigh_slot(weighing, repetition, value, place - prefix,
+					    snapshot->edge_target[i], snapshot->edge_interior[i],
+					    part));
+	}
+	return NULL;
+}
+
+// The types of all objects are known to the repetitions and to the held parts.
+HEAP_MUST_CHECK
+static struct heap_error *weigh_piece(void *context, size_t number, void *result)
+{
+	const struct weighing *weighing = context;
+	const struct heap_snapshot *snapshot = &weighing->inference->capture->snapshot;
+	heap_object_id objects = weighing->inference->capture->objects.count;
+	uint32_t at = (uint32_t)(number * PIECE), left = snapshot->edge_count - at;
+	uint32_t end = at + (left < PIECE ? left : PIECE);
+	struct part *part = result;
+	// The last object whose edges begin at the first one or before.
+	heap_object_id object =
+		heap_partition_point(i, 0, objects, snapshot->edge_first[i] <= at) - 1;
+
+	part->conflicts.count = part->supported.count = part->later.count = 0;
+	for (; at < end; object++) {
+		uint32_t next = snapshot->edge_first[object + 1];
+		struct edges edges = { object, at, next < end ? next : end };
+
+		at = edges.end;
+		if (edges.first == edges.end || snapshot->type[object] == HEAP_NO_TYPE)
 			continue;
-		const struct held_value value = inference_value(inference, i);
 
-		HEAP_TRY(heap_repetitions_find(&inference->repetitions, value.type, &repetition));
-		for (uint32_t j = snapshot->edge_first[i]; j < snapshot->edge_first[i + 1]; j++) {
-			progress_step();
-			if (j + PREFETCH_DISTANCE < snapshot->edge_count)
-				fetch(inference, snapshot->edge_target[j + PREFETCH_DISTANCE]);
-			if ((uint64_t)snapshot->edge_slot[j] * 8 >= prefix)
-				HEAP_TRY(weigh_slot(inference, weights, repetition, &value,
-						    (uint64_t)snapshot->edge_slot[j] * 8 - prefix,
-						    snapshot->edge_target[j],
-						    snapshot->edge_interior[j]));
-		}
+		const struct held_value value = inference_value(weighing->inference, object);
+
+		if (value.has_choices)
+			HEAP_TRY(heap_array_append(&part->later, edges));
+		else
+			HEAP_TRY(weigh_edges(weighing, &edges, &value, part));
+	}
+	return NULL;
+}
+
+// --- in order --------------------------------------------------------------------
+
+static void note_part(const struct weighing *weighing, struct part *part)
+{
+	for (size_t i = 0; i < part->conflicts.count; i++)
+		note_conflict(weighing->inference, weighing->weights, &part->conflicts.items[i]);
+	for (size_t i = 0; i < part->supported.count; i++)
+		weighing->weights->support[part->supported.items[i]]++;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *join_piece(void *context, void *result)
+{
+	const struct weighing *weighing = context;
+	struct part *part = result;
+
+	for (size_t i = 0; i < part->later.count; i++) {
+		const struct edges *edges = &part->later.items[i];
+		const struct held_value value = inference_value(weighing->inference, edges->object);
+
+		HEAP_TRY(weigh_edges(weighing, edges, &value, part));
+	}
+	note_part(weighing, part);
+	return NULL;
+}
+
+static void release_piece(void *result)
+{
+	struct part *part = result;
+
+	heap_array_deinit(&part->conflicts);
+	heap_array_deinit(&part->supported);
+	heap_array_deinit(&part->later);
+}
+
+// Has the repetitions and the held parts know the types of all objects, so that threads only read them.
+HEAP_MUST_CHECK
+static struct heap_error *visit_types(struct inference *inference)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	CLEANUP_FREE uint8_t *visited = calloc(inference->layouts.types->count / 8 + 1, 1);
+	const struct heap_repetition *repetition;
+
+	if (!visited)
+		return heap_error_out_of_memory();
+	for (heap_object_id i = 0; i < inference->capture->objects.count; i++) {
+		heap_type_id type = snapshot->type[i];
+
+		if (type == HEAP_NO_TYPE || heap_bit_get(visited, type))
+			continue;
+		heap_bit_set(visited, type);
+		held_parts_concern(inference->held, type);
+		HEAP_TRY(heap_repetitions_find(&inference->repetitions, type, &repetition));
 	}
 	return NULL;
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *weigh_roots(struct inference *inference, struct weights *weights)
+static struct heap_error *weigh_objects(struct weighing *weighing)
 {
+	size_t edges = weighing->inference->capture->snapshot.edge_count;
+
+	HEAP_TRY(visit_types(weighing->inference));
+	return pieces_run(&(struct piece_work){
+		.count = (edges + PIECE - 1) / PIECE,
+		.part_size = sizeof(struct part),
+		.work = weigh_piece,
+		.join = join_piece,
+		.release = release_piece,
+		.context = weighing,
+	});
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *weigh_roots(const struct weighing *weighing, struct part *part)
+{
+	struct inference *inference = weighing->inference;
 	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
 
 	for (uint64_t i = 0; i < snapshot->root_edge_count; i++) {
@@ -176,11 +314,14 @@ static struct heap_error *weigh_roots(struct inference *inference, struct weight
 		const struct held_value value = held_parts_value(inference->held, root->type,
 								 root->address, HEAP_NO_OBJECT);
 
-		HEAP_TRY(weigh_slot(inference, weights, repetition, &value, edge->offset,
-				    edge->target, edge->interior));
+		HEAP_TRY(weigh_slot(weighing, repetition, &value, edge->offset, edge->target,
+				    edge->interior, part));
 	}
+	note_part(weighing, part);
 	return NULL;
 }
+
+// --- the verdict -----------------------------------------------------------------
 
 // True if the conflicting type wins.
 static bool is_outvoted(const struct inference *inference, const struct weights *weights,
@@ -226,8 +367,11 @@ static struct heap_error *rename_outvoted(struct inference *inference,
 HEAP_MUST_CHECK
 static struct heap_error *weigh_all(struct inference *inference, struct weights *weights)
 {
-	HEAP_TRY(weigh_objects(inference, weights));
-	return weigh_roots(inference, weights);
+	CLEANUP(release_piece) struct part part = { .later = { 0 } };
+	struct weighing weighing = { inference, weights };
+
+	HEAP_TRY(weigh_objects(&weighing));
+	return weigh_roots(&weighing, &part);
 }
 
 // Clears the conflicts of the previous pass. Untouched memory stays untouched.

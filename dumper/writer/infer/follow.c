@@ -238,7 +238,7 @@ void inference_unname(struct inference *inference, heap_object_id object)
 	struct heap_snapshot *snapshot = &inference->capture->snapshot;
 
 	claims_withdraw(&inference->claims, object);
-	inference->kinds.kinds[inference->kinds.of[object]].named = 0;
+	inference->kinds.kinds[kinds_of(inference, object)].named = 0;
 	snapshot->type[object] = HEAP_NO_TYPE;
 	snapshot->elements[object] = 0;
 	snapshot->evidence[object] = HEAP_EVIDENCE_NONE;

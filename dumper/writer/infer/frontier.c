@@ -147,7 +147,7 @@ static void fetch_target(const struct inference *inference, const struct part *p
 		if (!edge->is_claim) {
 			heap_prefetch(&inference->capture->objects.kind[target]);
 			heap_prefetch_to_write(&hints->head[target]);
-			heap_prefetch(&inference->kinds.of[target]);
+			kinds_prefetch(inference, target);
 		}
 	}
 	if (at + JOIN_DISTANCE < part->count) {

@@ -163,7 +163,7 @@ struct heap_error *hints_add(struct inference *inference, heap_type_id type,
 		HEAP_TRY(grow_hints(inference));
 	inference->hints.head[pointer->target] = inference->hints.count;
 	inference->hints.list[inference->hints.count++] = hint;
-	kinds_note_news(&inference->kinds, inference->kinds.of[hint.object], 1);
+	kinds_note_news(&inference->kinds, kinds_of(inference, hint.object), 1);
 	inference->news[hint.object] &= (uint8_t)~NEWS_NO_WHOLE;
 	inference->news[hint.object] |= NEWS_SURE | NEWS_LIKELY;
 	if (is_text(inference, &hint)) {

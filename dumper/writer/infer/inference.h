@@ -23,6 +23,7 @@
 #include "dumper/writer/infer/symbol_types.h"
 #include "dumper/writer/infer/union_tags.h"
 #include "dumper/writer/scan/capture.h"
+#include "lib/base/prefetch.h"
 #include "lib/types/repetitions.h"
 
 /** Reasons to visit an object again. */
@@ -79,6 +80,23 @@ struct pointer {
 	heap_type_id holder_type;
 	uint64_t holder; /**< where that value begins; 0: unknown */
 };
+
+/** The kind of a block. */
+static inline uint32_t kinds_of(const struct inference *inference, heap_object_id object)
+{
+	const struct kinds *kinds = &inference->kinds;
+
+	return kinds->of ? kinds->of[object]
+			 : kinds->of_kind[inference->capture->objects.kind[object]];
+}
+
+/** Prefetches what kinds_of() reads. */
+static inline void kinds_prefetch(const struct inference *inference, heap_object_id object)
+{
+	const uint32_t *of = inference->kinds.of;
+
+	heap_prefetch(of ? &of[object] : &inference->capture->objects.kind[object]);
+}
 
 /** The length of a block's prefix; see block_prefixes.h. */
 static inline uint32_t inference_prefix(const struct inference *inference, heap_object_id object)

@@ -61,7 +61,7 @@ static bool is_stale(const struct inference *inference)
 		return false;
 	progress_steps(inference->capture->objects.count);
 	for (heap_object_id i = 0; i < inference->capture->objects.count; i++) {
-		if (find_source(inference, i) != kinds->prefix[i])
+		if (find_source(inference, i) != (kinds->prefix ? kinds->prefix[i] : 0))
 			return true;
 	}
 	return false;
@@ -110,9 +110,65 @@ static struct heap_error *find_kind(struct heap_hash_table *table, struct kinds 
 	return NULL;
 }
 
+// Finds all kinds when no block has a tag or a prefix, and the kind of each kind of objects.
+HEAP_MUST_CHECK
+static struct heap_error *find_plain_kinds(struct inference *inference,
+					   struct heap_hash_table *table)
+{
+	const struct objects *objects = &inference->capture->objects;
+	struct kinds *kinds = &inference->kinds;
+	CLEANUP_FREE uint32_t *counts = calloc((size_t)objects->kinds.count + 1, sizeof(*counts));
+
+	free(kinds->of_kind);
+	kinds->of_kind = calloc((size_t)objects->kinds.count + 1, sizeof(*kinds->of_kind));
+	if (!counts || !kinds->of_kind)
+		return heap_error_out_of_memory();
+	for (heap_object_id i = 0; i < objects->count; i++)
+		counts[objects->kind[i]]++;
+	progress_steps(objects->count);
+	for (uint32_t i = 0; i < objects->kinds.count; i++) {
+		struct kind kind = {
+			.site = inference->capture->maker_of_kind[i],
+			.tag = NO_TAG,
+			.size = objects->kinds.list[i].size,
+		};
+
+		if (counts[i] == 0)
+			continue;
+		HEAP_TRY(find_kind(table, kinds, &kind, &kinds->of_kind[i]));
+		kinds->kinds[kinds->of_kind[i]].count += counts[i];
+	}
+	for (uint32_t i = 0; i < kinds->count; i++)
+		keep_news(&kinds->kinds[i], NULL);
+	return NULL;
+}
+
+// From now on objects of one kind of objects may be of different kinds.
+HEAP_MUST_CHECK
+static struct heap_error *require_columns(struct inference *inference)
+{
+	struct kinds *kinds = &inference->kinds;
+	size_t count = (size_t)inference->capture->objects.count + 1;
+	uint32_t *of;
+
+	if (kinds->of)
+		return NULL;
+	free(kinds->prefix);
+	kinds->prefix = calloc(count, sizeof(*kinds->prefix));
+	of = malloc(count * sizeof(*of));
+	if (!of || !kinds->prefix) {
+		free(of);
+		return heap_error_out_of_memory();
+	}
+	for (heap_object_id i = 0; i < inference->capture->objects.count; i++)
+		of[i] = kinds_of(inference, i);
+	kinds->of = of;
+	return NULL;
+}
+
 // Finds all kinds, and the kind of each object.
 //
-// @param old  as they were; NULL: there were none
+// @param old  as they were
 HEAP_MUST_CHECK
 static struct heap_error *find_kinds(struct inference *inference, const struct kind *old,
 				     struct heap_hash_table *table)
@@ -124,11 +180,12 @@ static struct heap_error *find_kinds(struct inference *inference, const struct k
 
 	if (!without)
 		return heap_error_out_of_memory();
+	HEAP_TRY(require_columns(inference));
 	for (heap_object_id i = 0; i < objects->count; i++) {
 		uint32_t base = find_source(inference, i), of = objects->kind[i], number;
 
 		progress_step();
-		const struct kind *was = old ? &old[kinds->of[i]] : NULL;
+		const struct kind *was = &old[kinds->of[i]];
 
 		bool is_plain = base == 0 && inference_prefix(inference, i) == 0;
 
@@ -139,7 +196,7 @@ static struct heap_error *find_kinds(struct inference *inference, const struct k
 				.site = inference->capture->maker_of_kind[of],
 				.tag = find_tag(inference, was, i, base),
 				.size = inference_size(inference, i),
-				.first = old ? kinds->of[i] : 0,
+				.first = kinds->of[i],
 			};
 
 			HEAP_TRY(find_kind(table, kinds, &kind, &number));
@@ -151,13 +208,13 @@ static struct heap_error *find_kinds(struct inference *inference, const struct k
 		kinds->kinds[number].count++;
 	}
 	for (uint32_t i = 0; i < kinds->count; i++)
-		keep_news(&kinds->kinds[i], old ? &old[kinds->kinds[i].first] : NULL);
+		keep_news(&kinds->kinds[i], &old[kinds->kinds[i].first]);
 	return NULL;
 }
 
 // Sorts kinds by site and size, and objects by kind.
 HEAP_MUST_CHECK
-static struct heap_error *sort_members(struct kinds *kinds, heap_object_id objects)
+static struct heap_error *sort_members(struct kinds *kinds, const struct objects *objects)
 {
 	CLEANUP_FREE uint32_t *place = malloc(((size_t)kinds->count + 1) * sizeof(*place));
 	CLEANUP_FREE uint32_t *next = malloc(((size_t)kinds->count + 1) * sizeof(*next));
@@ -177,9 +234,13 @@ static struct heap_error *sort_members(struct kinds *kinds, heap_object_id objec
 		kinds->kinds[i].first = next[i] = first;
 		first += kinds->kinds[i].count;
 	}
-	for (heap_object_id i = 0; i < objects; i++) {
-		kinds->of[i] = place[kinds->of[i]];
-		kinds->members[next[kinds->of[i]]++] = i;
+	for (uint32_t i = 0; !kinds->of && i < objects->kinds.count; i++)
+		kinds->of_kind[i] = place[kinds->of_kind[i]];
+	for (heap_object_id i = 0; i < objects->count; i++) {
+		uint32_t of = kinds->of ? kinds->of[i] = place[kinds->of[i]]
+					: kinds->of_kind[objects->kind[i]];
+
+		kinds->members[next[of]++] = i;
 	}
 	return NULL;
 }
@@ -197,35 +258,25 @@ struct heap_error *kinds_init(struct kinds *kinds, struct capture *capture)
 	return NULL;
 }
 
-HEAP_MUST_CHECK
-static struct heap_error *prepare(struct kinds *kinds, heap_object_id objects)
-{
-	size_t count = (size_t)objects + 1;
-
-	if (!kinds->of)
-		kinds->of = malloc(count * sizeof(*kinds->of));
-	if (!kinds->members)
-		kinds->members = malloc(count * sizeof(*kinds->members));
-	if (!kinds->prefix)
-		kinds->prefix = calloc(count, sizeof(*kinds->prefix));
-	return kinds->of && kinds->members && kinds->prefix ? NULL : heap_error_out_of_memory();
-}
-
 struct heap_error *kinds_sort(struct inference *inference)
 {
 	struct kinds *kinds = &inference->kinds;
-	heap_object_id objects = inference->capture->objects.count;
+	const struct objects *objects = &inference->capture->objects;
 	CLEANUP_FREE struct kind *old = NULL;
 	CLEANUP_HASH_TABLE struct heap_hash_table table = { 0 };
-	struct heap_error *error = prepare(kinds, objects);
+	struct heap_error *error;
 
-	if (error || !is_stale(inference))
-		return error;
+	if (!kinds->members)
+		kinds->members = malloc(((size_t)objects->count + 1) * sizeof(*kinds->members));
+	if (!kinds->members)
+		return heap_error_out_of_memory();
+	if (!is_stale(inference))
+		return NULL;
 	old = kinds->kinds;
 	kinds->kinds = NULL;
 	kinds->count = kinds->capacity = 0;
 	kinds->counted = UINT64_MAX;
-	error = find_kinds(inference, old, &table);
+	error = old ? find_kinds(inference, old, &table) : find_plain_kinds(inference, &table);
 	inference->block_prefixes.is_renewed = false;
 	inference->pointer_tags.is_renewed = false;
 	memset(inference->discriminators.is_renewed, 0,
@@ -247,7 +298,7 @@ void kinds_count(struct inference *inference)
 		kinds->kinds[i].good = kinds->kinds[i].hinted = kinds->kinds[i].free = 0;
 	// By address: columns are read in order.
 	for (heap_object_id i = 0; i < objects; i++) {
-		struct kind *kind = &kinds->kinds[kinds->of[i]];
+		struct kind *kind = &kinds->kinds[kinds_of(inference, i)];
 		bool is_good = claims_are_good(claims, i);
 
 		kind->good += is_good;
@@ -283,5 +334,6 @@ void kinds_deinit(struct kinds *kinds)
 	free(kinds->kinds);
 	free(kinds->members);
 	free(kinds->of);
+	free(kinds->of_kind);
 	free(kinds->prefix);
 }

@@ -38,9 +38,11 @@ struct kind {
 struct kinds {
 	struct kind *kinds; /**< [count] by site, by tag, by size */
 	uint32_t count, capacity;
-	heap_object_id *members;       /**< [objects] by kind */
-	uint32_t *of;                  /**< [objects] its kind */
-	uint8_t *prefix;               /**< [objects] the common prefix that has its tag; 0: none */
+	heap_object_id *members; /**< [objects] by kind */
+	/**< [kinds of objects] of all objects of that kind; NULL when they differ in tags or prefixes */
+	uint32_t *of_kind;
+	uint32_t *of;    /**< [objects] its kind; NULL: see of_kind, and kinds_of() */
+	uint8_t *prefix; /**< [objects] the common prefix that has its tag; NULL, 0: none */
 	struct site_types *site_types; /**< [sites] */
 	uint32_t sites;
 	uint64_t counted; /**< the changes of claims and hints when members were counted */

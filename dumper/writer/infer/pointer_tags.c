@@ -690,7 +690,7 @@ static void gather_sites(const struct inference *inference, const struct tag_gro
 	uint32_t step = group->count / SAMPLES + 1, last = UINT32_MAX;
 
 	for (uint32_t i = 0; i < group->count; i += step) {
-		uint32_t kind = kinds->of[members[i]];
+		uint32_t kind = kinds_of(inference, members[i]);
 		const struct site_types *types = &kinds->site_types[kinds->kinds[kind].site];
 
 		if (kind == last)

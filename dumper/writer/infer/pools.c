@@ -279,9 +279,10 @@ HEAP_MUST_CHECK
 static struct heap_error *hint_header(struct inference *inference, heap_object_id object)
 {
 	uint64_t place = first_place(inference, object);
-	heap_type_id header =
-		place > 0 ? block_prefixes_header(inference, object, place) : HEAP_NO_TYPE;
+	heap_type_id header = HEAP_NO_TYPE;
 
+	if (place > 0)
+		HEAP_TRY(block_prefixes_header(inference, object, place, &header));
 	if (header == HEAP_NO_TYPE)
 		return NULL;
 	return hints_add(inference, header, &(struct pointer){ .target = object }, false);
