@@ -3,11 +3,13 @@
 #define HEAP_DWARF_LIBRARY_H
 
 /**
- * libdwarf's headers, and one name for what its versions call differently.
+ * libdwarf's headers, and one name for each thing that its versions name differently.
  *
  * Debian 12 has the release of May 2021, the last one whose version is a date. Since 0.3 (2022)
- * the header says its version, dwarf_object_init_b() takes another interface, and three
- * functions have new names. For the .c files of this room only.
+ * the header defines its version, dwarf_object_init_b() takes another interface, and two
+ * functions have new names. 0.12 to 2.1 add om_load_section_a to that interface; it stays NULL, so
+ * libdwarf calls om_load_section and does not free our sections. For the .c files of this room
+ * only.
  */
 
 #include "lib/dwarf/dwarf_constants.h"
@@ -20,8 +22,8 @@
 #include <libdwarf.h>
 #endif
 
-// Before 0.5 a row of a DWARF 5 table whose sequence has set no file is said to be of file 0; it
-// is of file 1 (DWARF 5, table 6.4), and gcc and gas rely on that.
+// Before 0.5 a row of a DWARF 5 table whose sequence has set no file gets file 0 instead of file 1
+// (DWARF 5, table 6.4), which gcc and gas rely on.
 #if !defined(DW_LIBDWARF_VERSION) || \
 	(DW_LIBDWARF_VERSION_MAJOR == 0 && DW_LIBDWARF_VERSION_MINOR < 5)
 #define HEAP_DWARF_FILE_IS_0_AT_FIRST 1
@@ -42,19 +44,6 @@ static inline void heap_dwarf_finish(Dwarf_Debug debug)
 	dwarf_object_finish(debug);
 }
 
-/** The bytes of a register's rule that is an expression. @return NULL if there are none */
-static inline const void *heap_dwarf_rule_block(const struct Dwarf_Regtable_Entry3_s *rule,
-						Dwarf_Unsigned *size)
-{
-	*size = rule->dw_block.bl_len;
-	return rule->dw_block.bl_data;
-}
-
-static inline Dwarf_Signed heap_dwarf_rule_offset(const struct Dwarf_Regtable_Entry3_s *rule)
-{
-	return (Dwarf_Signed)rule->dw_offset;
-}
-
 #else
 
 typedef Dwarf_Obj_Access_Section heap_dwarf_access_section;
@@ -66,18 +55,6 @@ typedef Dwarf_Obj_Access_Interface heap_dwarf_access;
 static inline void heap_dwarf_finish(Dwarf_Debug debug)
 {
 	dwarf_object_finish(debug, NULL);
-}
-
-static inline const void *heap_dwarf_rule_block(const struct Dwarf_Regtable_Entry3_s *rule,
-						Dwarf_Unsigned *size)
-{
-	*size = rule->dw_offset_or_block_len;
-	return rule->dw_block_ptr;
-}
-
-static inline Dwarf_Signed heap_dwarf_rule_offset(const struct Dwarf_Regtable_Entry3_s *rule)
-{
-	return (Dwarf_Signed)rule->dw_offset_or_block_len;
 }
 
 #endif
