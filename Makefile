@@ -306,8 +306,8 @@ $(BUILD)/t/bench/%: t/bench/%.c $(BUILD)/libheapgraph.a
 	$(Q)$(CC) $(FLAGS) $(SANITIZERS) -g -O2 -fno-builtin-malloc -fno-builtin-free -o $@ $< \
 		$(BUILD)/libheapgraph.a $(LIBS)
 
-# How many tests run at a time, but for some (t/testrules.yml): three, since many of them mostly wait.
-JOBS ?= 3
+# How many tests run at a time, but for some (t/testrules.yml): four, since many of them mostly wait.
+JOBS ?= 4
 T ?= t/*.t t/capture/*.t t/end-to-end/*.t t/hostile/*.t t/shell/*.t t/truth/*.t $(UNITS)
 # A job in the background of a script ignores SIGQUIT and SIGINT, which tests are about.
 UNIGNORED := perl -e '$$SIG{INT} = $$SIG{QUIT} = "DEFAULT"; exec @ARGV or die' --

@@ -63,20 +63,23 @@ END
 # --- leaks, rules, suppressions --------------------------------------------------------------
 
 my $rules = Sample::write_file('rules', "# what may grow\n\nstruct session <= 2 per loop\n");
-($out, $err, $status) = loops(['--rules', $rules, '--max-leaked', 0], 'lose');
+my $lost = "$directory/lost";
+mkdir $lost;
+($out, $err, $status) = loops(['--keep', $lost, '--rules', $rules, '--max-leaked', 0], 'lose');
+my @lost = sort glob "$lost/*.snap";
 is $status, 1, 'leaks beyond the budget: status';
 like $out, qr/^ok   nothing grows by loop/m, 'a rule replaces the default';
 like $out, qr/^ok   struct session grows by 2 objects per loop; the limit is 2 objects$/m, 'a rule that holds';
 # Registers and stack words may hold the last pair.
 like $out, qr/^FAIL (?:18|20) objects, \d+ B leaked; the limit is 0 objects\n     held by nothing:\n       (?:9|10) struct session, session_new \(loops\.c:\d+\), \d+ B with what they hold$/m,
     'leaks beyond the budget';
-($out, $err, $status) = loops(['--rule', 'site session_new <= 31B per loop', '--rule', 'struct * <= 5', '--max-leaked', '1K'], 'lose');
+($out, $err, $status) = check('--rule', 'site session_new <= 31B per loop', '--rule', 'struct * <= 5', '--max-leaked', '1K', @lost);
 like $out, qr/^FAIL session_new grows by 32 B per loop; the limit is 31 B$/m, 'a rule for a site, in bytes';
 like $out, qr/^FAIL struct \* has 20 objects; the limit is 5 objects$/m, 'a pattern, of what is there';
 like $out, qr/^ok   \d+ objects, \d+ B leaked; the limit is 1\.0 KiB$/m, 'a budget in bytes';
-($out, $err, $status) = loops(['--suppressions', Sample::write_file('suppressions', "leak:session_new\n"), '--max-leaked', 0], 'lose');
+($out, $err, $status) = check('--suppressions', Sample::write_file('suppressions', "leak:session_new\n"), '--max-leaked', 0, @lost);
 is $status, 0, 'what is suppressed is neither growth nor a leak';
-($out, $err, $status) = loops(['--rule', 'total <= 1 per loop', '--rule', 'total <= 1M', '--warmup', 3], 'lose');
+($out, $err, $status) = check('--rule', 'total <= 1 per loop', '--rule', 'total <= 1M', '--warmup', 3, @lost);
 like $out, qr/^FAIL the heap grows by 2 objects per loop; the limit is 1 object$/m, 'growth of the whole heap';
 like $out, qr/^     objects: \d+(?: \d+){7}$/m, 'loops that warm up do not count';
 like $out, qr/^ok   the heap has [\d.]+ K?i?B; the limit is 1\.0 MiB$/m, 'the size of the whole heap';

@@ -11,7 +11,7 @@ use Test::More;
 my $directory = $Sample::directory;
 my $build = $Sample::build;
 my $large = "$directory/large.snap";
-system("$build/t/bench/generate -n 320000 -w -o $large >/dev/null") == 0 or die 'generate failed';
+system("$build/t/bench/generate -n 160000 -w -o $large >/dev/null") == 0 or die 'generate failed';
 $ENV{XDG_CACHE_HOME} = "$directory/cache";
 
 my ($usage) = Sample::run('', "$build/heapsh-export", '--help');
