@@ -109,3 +109,18 @@ const char *heap_template_mention(const struct heap_types *types, heap_type_id t
 	*length = found ? heap_template_length(found) : 0;
 	return *length > 0 ? found : NULL;
 }
+
+bool heap_template_is_standard(const char *name, const char *template)
+{
+	static const char *const spaces[] = { "std::", "std::__1::", "std::__cxx11::",
+					      "std::__cxx1998::" };
+
+	for (size_t i = 0; i < sizeof(spaces) / sizeof(*spaces); i++) {
+		size_t length = strlen(spaces[i]);
+
+		if (strncmp(name, spaces[i], length) == 0 &&
+		    strncmp(name + length, template, strlen(template)) == 0)
+			return heap_template_length(name) == strlen(name);
+	}
+	return false;
+}

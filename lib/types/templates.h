@@ -12,6 +12,14 @@
 
 #include "lib/types/types.h"
 
+/**
+ * True if a name is that of an instance of a template of the C++ standard library, in whatever
+ * namespace its version is.
+ *
+ * @param template  its name and "<", such as "vector<", and the first arguments if they matter
+ */
+bool heap_template_is_standard(const char *name, const char *template);
+
 /** The length of "name<…>" at the start of @p name; 0 if its brackets do not close. */
 size_t heap_template_length(const char *name);
 

@@ -58,4 +58,83 @@ for my $compiler (qw(gcc clang)) {
         }
     }
 }
+# The constructor that has the block first is that of a base, which is inlined, and has the whole size.
+my $whole = <<'END';
+#include "dumper/heapsnap.h"
+#include <stdint.h>
+#include <vector>
+struct point { double x, y, z; };
+struct base { long first, second; base() : first(1), second(2) {} };
+struct derived : base { derived() { second = 3; } };
+uintptr_t kept[100]; // says nothing of what it holds
+static int count;
+__attribute__((noinline)) static void make(int number)
+{
+	auto *points = new std::vector<point>(3);
+	kept[count++] = (uintptr_t)points;
+	(*points)[1].x = number;
+	base *plain = new base;
+	kept[count++] = (uintptr_t)plain;
+	derived *more = new derived;
+	kept[count++] = (uintptr_t)more;
+}
+int main(int argc, char **argv)
+{
+	for (int i = 0; i < 10; i++)
+		make(i);
+	return argc > 1 ? heapsnap_dump(argv[1]) | heapsnap_wait() : 2;
+}
+END
+for my $way ('g++ -O2', 'g++ -O3', 'clang++ -O2') {
+    my ($compiler) = split ' ', $way;
+  SKIP: {
+        skip "there is no $compiler", 1 if system("command -v $compiler >$directory/found") != 0;
+        my $file = Heapsh::capture_source("$directory/whole.cc", $way, text => $whole);
+        my %count;
+        $count{ $_->{type} =~ s/^\w+ |\[\d+\]$//gr }++ for @{ Heapsh::ask_json($file, 'find', 'site', 'whole.cc')->{objects} };
+        is_deeply \%count, { 'std::vector<point>' => 10, 'point' => 10, 'base' => 10, 'derived' => 10 },
+            "$way: objects have the class that the program made" or diag explain \%count;
+    }
+}
+# Containers that nothing with a type leads to. Their pointers are to nodes, and lead back to themselves.
+my $containers = <<'END';
+#include "dumper/heapsnap.h"
+#include <list>
+#include <map>
+#include <set>
+#include <stdint.h>
+#include <unordered_map>
+struct point { double x, y, z; };
+uintptr_t kept[1000];
+static int count;
+template <class T> static void keep(T *container) { kept[count++] = (uintptr_t)container ^ UINTPTR_MAX; }
+#define APART __attribute__((noinline)) static
+APART void make_list() { auto *list = new std::list<int>; keep(list); }
+APART void make_map() { auto *map = new std::map<int, int>; keep(map); }
+APART void make_set(long first) { auto *set = new std::set<long>{ first, first + 1, first + 2 }; keep(set); }
+APART void make_table() { auto *table = new std::unordered_map<int, point>; keep(table); }
+int main(int argc, char **argv)
+{
+	for (int i = 0; i < 10; i++) {
+		make_list();
+		make_map();
+		make_set(i);
+		make_table();
+	}
+	return argc > 1 ? heapsnap_dump(argv[1]) | heapsnap_wait() : 2;
+}
+END
+for my $way ('g++ -O0', 'g++ -O2', 'clang++ -O0', 'clang++ -O2') {
+    my ($compiler) = split ' ', $way;
+  SKIP: {
+        skip "there is no $compiler", 1 if system("command -v $compiler >$directory/found") != 0;
+        my $file = Heapsh::capture_source("$directory/containers.cc", $way, text => $containers);
+        my %count;
+        $count{ $_->{type} =~ s/^\w+ |\[\d+\]$|(?<=long) int//gr }++ for @{ Heapsh::ask_json($file, 'find', 'leaked')->{objects} };
+        is_deeply \%count, {
+            'std::list<int>' => 10, 'std::map<int, int>' => 10,
+            'std::set<long>' => 10, 'std::_Rb_tree_node<long>' => 30, 'std::unordered_map<int, point>' => 10,
+        }, "$way: containers that leaked" or diag explain \%count;
+    }
+}
 done_testing;

@@ -102,22 +102,6 @@ void held_parts_destroy(struct held_parts *held)
 
 // --- containers by name --------------------------------------------------------
 
-// True for an instance of a template of the standard library, whatever namespace its version is in.
-static bool is_instance(const char *name, const char *template)
-{
-	static const char *const spaces[] = { "std::", "std::__1::", "std::__cxx11::",
-					      "std::__cxx1998::" };
-
-	for (size_t i = 0; i < sizeof(spaces) / sizeof(*spaces); i++) {
-		size_t length = strlen(spaces[i]);
-
-		if (strncmp(name, spaces[i], length) == 0 &&
-		    strncmp(name + length, template, strlen(template)) == 0)
-			return heap_template_length(name) == strlen(name);
-	}
-	return false;
-}
-
 static enum container container_of_type(const struct heap_types *types, heap_type_id id)
 {
 	const struct heap_type *type = &types->types[id];
@@ -125,13 +109,16 @@ static enum container container_of_type(const struct heap_types *types, heap_typ
 
 	if (!heap_types_has_members(type) || strncmp(name, "std::", strlen("std::")) != 0)
 		return NO_CONTAINER;
-	if (type->size == STRING_SIZE && is_instance(name, "basic_string<char,"))
+	if (type->size == STRING_SIZE && heap_template_is_standard(name, "basic_string<char,"))
 		return STRING;
-	if (is_instance(name, "optional<") || is_instance(name, "variant<"))
+	if (heap_template_is_standard(name, "optional<") ||
+	    heap_template_is_standard(name, "variant<"))
 		return CHOICE;
-	if (is_instance(name, "vector<") && !is_instance(name, "vector<bool,"))
+	if (heap_template_is_standard(name, "vector<") &&
+	    !heap_template_is_standard(name, "vector<bool,"))
 		return VECTOR;
-	return type->size == DEQUE_SIZE && is_instance(name, "deque<") ? DEQUE : NO_CONTAINER;
+	return type->size == DEQUE_SIZE && heap_template_is_standard(name, "deque<") ? DEQUE
+										     : NO_CONTAINER;
 }
 
 static uint8_t concern_of(struct held_parts *held, heap_type_id id);

@@ -15,6 +15,7 @@
 #include "dumper/writer/infer/libc_blocks.h"
 #include "dumper/writer/infer/library_types.h"
 #include "dumper/writer/infer/shapes.h"
+#include "dumper/writer/infer/site_containers.h"
 
 #include "lib/base/cleanup.h"
 
@@ -298,6 +299,7 @@ static struct heap_error *run(struct inference *inference, const heap_type_id *c
 	HEAP_TRY(claim_labels(inference));
 	HEAP_TRY(claim_classes(inference, classes));
 	HEAP_TRY(libc_blocks_claim(inference));
+	HEAP_TRY(site_containers_claim(inference));
 	HEAP_TRY(symbol_types_claim(&inference->symbol_types, &inference->capture->objects,
 				    &inference->claims));
 	HEAP_TRY(follow_roots(inference));

@@ -14,6 +14,7 @@ enum {
 	CODE_AHEAD = 32, // after the call, in which the variable's life may begin
 	RESULT_REGISTER = 0,
 	FAKE_STACK = 0x40000000, // anywhere: only differences count
+	MAX_BASES = 16,          // of bases and first members of a class
 };
 
 // --- the variable that gets the block ----------------------------------------
@@ -76,15 +77,59 @@ static heap_type_id pointee_of(struct capture *capture, struct module *module, u
 	return heap_types_strip(types, types->types[type].target);
 }
 
-// The pointee of the variable that has the result of a call at an address, or HEAP_NO_TYPE.
+// Containers have copies of some types.
+static bool is_same(const struct heap_types *types, heap_type_id one, heap_type_id other)
+{
+	return one == other ||
+	       (types->types[one].name != 0 && types->types[one].name == types->types[other].name &&
+		types->types[one].size == types->types[other].size);
+}
+
+// True if a class is another one and nothing more: std::vector and its base have one size.
+static bool is_all_of(const struct heap_types *types, heap_type_id whole, heap_type_id part,
+		      int depth)
+{
+	const struct heap_type *type = &types->types[whole];
+
+	if (is_same(types, whole, part) || depth == MAX_BASES ||
+	    type->size != types->types[part].size)
+		return false;
+	for (uint32_t i = 0; heap_types_has_members(type) && i < type->members; i++) {
+		const struct heap_member *member = &types->members[type->first_member + i];
+		heap_type_id inner = heap_types_strip(types, member->type);
+
+		if (member->offset == 0 &&
+		    (is_same(types, inner, part) || is_all_of(types, inner, part, depth + 1)))
+			return true;
+	}
+	return false;
+}
+
+// What a variable says of the result of a call.
+struct holder {
+	heap_type_id pointee; // HEAP_NO_TYPE: there is none
+	bool is_receiver;     // "this" of an inlined constructor, which may be that of a base
+};
+
+// Replaces a holder by one that says more.
+static void improve(const struct heap_types *types, struct holder *holder,
+		    const struct holder *other)
+{
+	if (other->pointee != HEAP_NO_TYPE &&
+	    (holder->pointee == HEAP_NO_TYPE ||
+	     (holder->is_receiver && is_all_of(types, other->pointee, holder->pointee, 0))))
+		*holder = *other;
+}
+
+// The variable that has the result of a call at an address.
 //
 // @param stored  NULL, or where on the stack it is kept
-static heap_type_id find_holder(struct capture *capture, struct module *module, uint64_t address,
-				const struct machine_place *stored)
+static struct holder find_holder(struct capture *capture, struct module *module, uint64_t address,
+				 const struct machine_place *stored)
 {
 	struct heap_dwarf_registers registers = { 0 };
 	struct heap_dwarf_locals locals = { 0 };
-	heap_type_id result = HEAP_NO_TYPE;
+	struct holder result = { HEAP_NO_TYPE, false };
 	struct heap_dwarf_locals_frame frame = {
 		.pc = address - module->bias,
 		.bias = module->bias,
@@ -96,14 +141,17 @@ static heap_type_id find_holder(struct capture *capture, struct module *module, 
 	frame.cfa = find_cfa(module, frame.pc, registers);
 	// Damage in a function's debug information costs its types only.
 	heap_error_destroy(heap_dwarf_locals_find(module->dwarf, &frame, &locals));
-	for (size_t i = 0; i < locals.count && result == HEAP_NO_TYPE; i++) {
+	for (size_t i = 0;
+	     i < locals.count && (result.pointee == HEAP_NO_TYPE || result.is_receiver); i++) {
 		const struct heap_dwarf_local *local = &locals.locals[i];
 
 		if ((local->kind == HEAP_DWARF_LOCATION_REGISTER &&
 		     local->reg == RESULT_REGISTER) ||
 		    (stored && local->kind == HEAP_DWARF_LOCATION_MEMORY &&
 		     local->address == registers.value[stored->base] + (uint64_t)stored->offset))
-			result = pointee_of(capture, module, local->type);
+			improve(&capture->snapshot.types, &result,
+				&(struct holder){ pointee_of(capture, module, local->type),
+						  strcmp(local->name, "this") == 0 });
 	}
 	heap_dwarf_locals_deinit(&locals);
 	return result;
@@ -131,17 +179,24 @@ static uint64_t find_reach(struct module *module, uint64_t address)
 	return reach;
 }
 
-// The pointee of the variable that gets the block, or HEAP_NO_TYPE. Compilers may let its life
+// The variable that gets the block. Compilers may let its life
 // begin only when it is first copied from the register.
-static heap_type_id find_result(struct capture *capture, struct module *module, uint64_t address)
+static struct holder find_result(struct capture *capture, struct module *module, uint64_t address)
 {
 	struct machine_place place = { 0 };
 	bool stored = find_store(capture, address, &place);
-	heap_type_id result = find_holder(capture, module, address, stored ? &place : NULL);
-	uint64_t reach = stored || result != HEAP_NO_TYPE ? 0 : find_reach(module, address);
+	struct holder result = find_holder(capture, module, address, stored ? &place : NULL);
+	bool is_final = stored || (result.pointee != HEAP_NO_TYPE && !result.is_receiver);
+	uint64_t reach = is_final ? 0 : find_reach(module, address);
 
-	for (uint64_t i = 1; i <= reach && result == HEAP_NO_TYPE; i++)
-		result = find_holder(capture, module, address + i, NULL);
+	for (uint64_t i = 1; i <= reach; i++) {
+		struct holder next;
+
+		if (result.pointee != HEAP_NO_TYPE && !result.is_receiver)
+			break;
+		next = find_holder(capture, module, address + i, NULL);
+		improve(&capture->snapshot.types, &result, &next);
+	}
 	return result;
 }
 
@@ -167,6 +222,24 @@ static uint32_t last_depth(const struct module_site_type *types, size_t count)
 	return depth;
 }
 
+// True if a constructor of the standard library's own has the block, such as that of std::_Vector_base. No
+// program makes such objects.
+static bool is_internal(const struct heap_types *types, const struct holder *holder)
+{
+	const char *name = heap_types_string(types, types->types[holder->pointee].name);
+
+	return holder->is_receiver && strncmp(name, "std::_", strlen("std::_")) == 0;
+}
+
+// Finds the class whose base a holder is, among those that the code handles.
+static void find_whole(const struct heap_types *types, const struct module_site_type *list,
+		       size_t count, struct holder *holder)
+{
+	for (size_t i = 0; i < count; i++)
+		improve(types, holder,
+			&(struct holder){ heap_types_strip(types, list[i].pointee), true });
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *fill(struct capture *capture, struct module *module, uint64_t address,
 			       struct site_types *site_types)
@@ -185,11 +258,13 @@ static struct heap_error *fill(struct capture *capture, struct module *module, u
 	if (!site_types->list)
 		return heap_error_out_of_memory();
 
-	heap_type_id result = find_result(capture, module, address);
+	struct holder result = find_result(capture, module, address);
 	uint32_t last = last_depth(types, count);
 
-	if (result != HEAP_NO_TYPE)
-		add(site_types, &(struct site_type){ result, 0, true });
+	if (is_internal(&capture->snapshot.types, &result))
+		find_whole(&capture->snapshot.types, types, count, &result);
+	if (result.pointee != HEAP_NO_TYPE)
+		add(site_types, &(struct site_type){ result.pointee, 0, true });
 	for (size_t i = 0; i < count; i++) {
 		heap_type_id type = heap_types_strip(&capture->snapshot.types, types[i].pointee);
 
@@ -212,8 +287,8 @@ struct heap_error *site_types_find(struct capture *capture, heap_site_id site,
 bool site_types_know(struct capture *capture, uint64_t address, uint64_t size)
 {
 	struct module *module = modules_find(&capture->modules, address - 1);
-	heap_type_id id =
-		module && module->dwarf ? find_result(capture, module, address) : HEAP_NO_TYPE;
+	heap_type_id id = module && module->dwarf ? find_result(capture, module, address).pointee
+						  : HEAP_NO_TYPE;
 	const struct heap_type *type = &capture->snapshot.types.types[id];
 
 	if (id == HEAP_NO_TYPE || type->size == 0 || type->flags & HEAP_TYPE_CHARACTER)

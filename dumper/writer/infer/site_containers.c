@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/infer/site_containers.h"
+
+#include "dumper/writer/base/progress.h"
+#include "lib/types/templates.h"
+
+// Those whose nodes lead back to them.
+static const char *const templates[] = {
+	"map<",           "multimap<",           "set<",           "multiset<",           "list<",
+	"unordered_map<", "unordered_multimap<", "unordered_set<", "unordered_multiset<",
+};
+
+static bool is_container(const struct heap_types *types, heap_type_id type)
+{
+	const char *name = heap_types_string(types, types->types[type].name);
+
+	for (size_t i = 0; i < sizeof(templates) / sizeof(*templates); i++) {
+		if (heap_template_is_standard(name, templates[i]))
+			return true;
+	}
+	return false;
+}
+
+// The container that the code at a site makes in blocks of a size: the one that its result is assigned to, or
+// else the only one of that size that it handles. HEAP_NO_TYPE: there is none.
+static heap_type_id find_container(const struct inference *inference, const struct kind *kind)
+{
+	const struct site_types *site_types = &inference->kinds.site_types[kind->site];
+	const struct heap_types *types = inference->layouts.types;
+	heap_type_id found = HEAP_NO_TYPE;
+
+	for (uint32_t i = 0; i < site_types->count; i++) {
+		const struct site_type *handled = &site_types->list[i];
+		bool is_it = types->types[handled->type].size == kind->size &&
+			     is_container(types, handled->type);
+
+		if (handled->is_result)
+			return is_it ? handled->type : HEAP_NO_TYPE;
+		if (is_it && found != HEAP_NO_TYPE)
+			return HEAP_NO_TYPE;
+		if (is_it)
+			found = handled->type;
+	}
+	return found;
+}
+
+// True if a container's pointers are as it has them: to itself, to blocks, or null, and not all of them are.
+static bool is_consistent(const struct inference *inference, heap_object_id object,
+			  heap_type_id type)
+{
+	const struct heap_slots *slots = heap_slot_table_get(&inference->layouts.slots, type);
+	const struct objects *objects = &inference->capture->objects;
+	uint64_t start = objects->address[object];
+	bool has_pointer = false;
+
+	for (uint32_t i = 0; slots && i < slots->count; i++) {
+		uint64_t word = 0;
+		heap_object_id target;
+
+		progress_step();
+		pages_read(inference->pages, start + slots->list[i].offset, &word, sizeof(word));
+		if (word == 0)
+			continue;
+		target = objects_find(objects, word);
+		if (target == HEAP_NO_OBJECT ||
+		    (target != object && objects->address[target] != word))
+			return false;
+		has_pointer = true;
+	}
+	return has_pointer;
+}
+
+struct heap_error *site_containers_claim(struct inference *inference)
+{
+	const struct kinds *kinds = &inference->kinds;
+
+	for (uint32_t i = 0; i < kinds->count; i++) {
+		const struct kind *kind = &kinds->kinds[i];
+		heap_type_id type = find_container(inference, kind);
+
+		for (uint32_t j = 0; type != HEAP_NO_TYPE && j < kind->count; j++) {
+			heap_object_id object = kinds->members[kind->first + j];
+
+			if (is_consistent(inference, object, type))
+				HEAP_TRY(claims_add(&inference->claims, RANK_TAG,
+						    &(struct claim){ object, type, 1,
+								     HEAP_EVIDENCE_SITE, true }));
+		}
+	}
+	return NULL;
+}
