@@ -304,18 +304,13 @@ static struct heap_error *weigh_roots(const struct weighing *weighing, struct pa
 		progress_step();
 		const struct heap_root_edge *edge = &snapshot->root_edges[i];
 		const struct heap_root *root = &snapshot->roots[edge->root];
-		heap_type_id type = inference_root_type(inference, root);
-		const struct heap_repetition *repetition;
+		struct root_value value;
 
-		if (type == HEAP_NO_TYPE)
+		HEAP_TRY(inference_root_value(inference, root, &value));
+		if (value.type == HEAP_NO_TYPE)
 			continue;
-		HEAP_TRY(heap_repetitions_find(&inference->repetitions, type, &repetition));
-
-		const struct held_value value = held_parts_value(inference->held, root->type,
-								 root->address, HEAP_NO_OBJECT);
-
-		HEAP_TRY(weigh_slot(weighing, repetition, &value, edge->offset, edge->target,
-				    edge->interior, part));
+		HEAP_TRY(weigh_slot(weighing, value.repetition, &value.held, edge->offset,
+				    edge->target, edge->interior, part));
 	}
 	note_part(weighing, part);
 	return NULL;

@@ -199,9 +199,14 @@ void inference_foresee(const struct inference *inference, struct typed_edge *edg
 	edge->is_futile = claims_are_futile(&inference->claims, edge->rank, pointer.target);
 }
 
-heap_type_id inference_root_type(const struct inference *inference, const struct heap_root *root)
+struct heap_error *inference_root_value(struct inference *inference, const struct heap_root *root,
+					struct root_value *result)
 {
-	return layouts_element(&inference->layouts, root->type);
+	*result = (struct root_value){ .type = layouts_element(&inference->layouts, root->type) };
+	if (result->type == HEAP_NO_TYPE)
+		return NULL;
+	result->held = held_parts_value(inference->held, root->type, root->address, HEAP_NO_OBJECT);
+	return heap_repetitions_find(&inference->repetitions, result->type, &result->repetition);
 }
 
 bool inference_type_has(const struct inference *inference, heap_type_id type, heap_type_id part,

@@ -142,25 +142,21 @@ static struct heap_error *follow_roots(struct inference *inference)
 	for (uint64_t i = 0; i < snapshot->root_edge_count && !progress_is_late(); i++) {
 		struct heap_root_edge *edge = &snapshot->root_edges[i];
 		const struct heap_root *root = &snapshot->roots[edge->root];
-		heap_type_id type = inference_root_type(inference, root);
-		const struct heap_repetition *repetition;
+		struct root_value value;
 
-		if (type == HEAP_NO_TYPE)
+		HEAP_TRY(inference_root_value(inference, root, &value));
+		if (value.type == HEAP_NO_TYPE)
 			continue;
-		HEAP_TRY(heap_repetitions_find(&inference->repetitions, type, &repetition));
-
-		const struct held_value value = held_parts_value(inference->held, root->type,
-								 root->address, HEAP_NO_OBJECT);
-
-		if (value.has_owners)
-			HEAP_TRY(held_parts_note(inference->held, value.type, value.address,
-						 edge->offset, edge->target));
-		if (heap_repetition_has_slots(repetition) &&
-		    held_parts_has(inference->held, &value, edge->offset))
-			HEAP_TRY(inference_follow(inference, repetition, edge->offset,
+		if (value.held.has_owners)
+			HEAP_TRY(held_parts_note(inference->held, value.held.type,
+						 value.held.address, edge->offset, edge->target));
+		if (heap_repetition_has_slots(value.repetition) &&
+		    held_parts_has(inference->held, &value.held, edge->offset))
+			HEAP_TRY(inference_follow(inference, value.repetition, edge->offset,
 						  &(struct pointer){ edge->target, edge->interior,
 								     root->kind == HEAP_ROOT_LOCAL,
-								     true, type, root->address },
+								     true, value.type,
+								     root->address },
 						  &edge->flags));
 	}
 	return NULL;

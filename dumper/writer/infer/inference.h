@@ -192,8 +192,17 @@ void inference_foresee(const struct inference *inference, struct typed_edge *edg
 /** True if a place in an object is only known to be bytes. */
 bool inference_is_raw(const struct inference *inference, heap_object_id object, uint64_t interior);
 
-/** The type of which a root is one or several; HEAP_NO_TYPE if it is unknown. */
-heap_type_id inference_root_type(const struct inference *inference, const struct heap_root *root);
+/** A root's value: one or several of a type, with the slots of that type. */
+struct root_value {
+	heap_type_id type; /**< HEAP_NO_TYPE: unknown, and so is the rest */
+	const struct heap_repetition *repetition;
+	struct held_value held;
+};
+
+/** Describes a root's value. Thread-safe, as heap_repetitions_find() is. */
+HEAP_MUST_CHECK
+struct heap_error *inference_root_value(struct inference *inference, const struct heap_root *root,
+					struct root_value *result);
 
 /** True if a value of a type, or an array of them, has a part of that type there. */
 bool inference_type_has(const struct inference *inference, heap_type_id type, heap_type_id part,
