@@ -317,12 +317,11 @@ const struct command symbols_command = {
 	.name = "symbols",
 	.synopsis = "[--all] [--limit N] [GLOB]",
 	.summary = "global, static and thread-local variables that hold objects",
-	.details =
-		"Those of the program come first. With GLOB or --all also variables that hold no\n"
-		"object.\n"
-		"\n"
-		"  symbols\n"
-		"  symbols 'g_*'",
+	.details = "Variables of the program come first. With GLOB or --all, variables that point\n"
+		   "to no object are listed, too.\n"
+		   "\n"
+		   "  symbols\n"
+		   "  symbols 'g_*'",
 	.run = symbols_run,
 	.nothing = "There are no such variables.",
 	.words = WORDS_OBJECT,

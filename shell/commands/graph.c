@@ -235,11 +235,11 @@ const struct command inrefs_command = {
 	.name = "inrefs",
 	.synopsis = "[--all | --limit N] OBJ",
 	.summary = "the roots and objects that point to an object",
-	.details =
-		"A pointer into its middle is marked by + BYTES, one that the holder's type does\n"
-		"not have by (untyped).\n\n"
-		"  inrefs 0x5ed26d8\n"
-		"  inrefs $1",
+	.details = "+ BYTES marks a pointer into the middle of the object, (untyped) a word that\n"
+		   "is no pointer by the type of its holder.\n"
+		   "\n"
+		   "  inrefs 0x5ed26d8\n"
+		   "  inrefs $1",
 	.run = inrefs_run,
 	.nothing = "Nothing points to it.",
 	.words = WORDS_OBJECT,
@@ -416,13 +416,12 @@ const struct command path_command = {
 	.synopsis = "[--all [N]] [--avoid TYPE.FIELD]... OBJ",
 	.summary = "a shortest path from a root to an object",
 	.details =
-		"A path of typed pointers is preferred to others, a shorter one to a longer one,\n"
-		"and of several of one length the one from a named variable. --all shows several, "
-		"each by\n"
-		"another holder of the object: N, or up to 1,000; --avoid leaves out pointers in "
-		"a\n"
-		"field.\n"
-		"For a variable itself (&name, or a struct) the paths are its own pointers.\n\n"
+		"A path of typed pointers is preferred to others, a shorter one to a longer\n"
+		"one, and among paths of one length one from a named variable. --all shows\n"
+		"several, each by another holder of the object: N, or up to 1,000; --avoid\n"
+		"leaves out pointers in a field. For a variable itself (&name, or a struct) the\n"
+		"paths are its own pointers.\n"
+		"\n"
 		"  path 0x5ed26d8\n"
 		"  path --all 5 $1\n"
 		"  path --all $1\n"

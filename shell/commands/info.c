@@ -355,8 +355,8 @@ const struct command info_command = {
 	.name = "info",
 	.synopsis = "",
 	.summary = "the process, its modules and threads, and what was captured of them",
-	.details = "Also how long the process was stopped, how much of each object was kept,\n"
-		   "which modules have debug information, which blocks had their headers\n"
+	.details = "It also shows how long the process was stopped, how much of each object was\n"
+		   "kept, which modules have debug information, which blocks had their headers\n"
 		   "overwritten, and how many objects could be read only in part.\n"
 		   "\n"
 		   "  info",

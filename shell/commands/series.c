@@ -48,12 +48,11 @@ const struct command snapshots_command = {
 	.name = "snapshots",
 	.synopsis = "",
 	.summary = "the snapshots that were opened together, and the current one",
-	.details =
-		"Commands are about the current one. Every command takes --each, and then runs on\n"
-		"each of them in turn. While more are being written, `heapsh --follow PATTERN`\n"
-		"shows what grows.\n"
-		"\n"
-		"  snapshots",
+	.details = "Commands apply to the current snapshot. Every command takes --each, and then\n"
+		   "runs on each of them in turn. While more are being written, `heapsh --follow\n"
+		   "PATTERN` shows what grows.\n"
+		   "\n"
+		   "  snapshots",
 	.run = snapshots_run,
 };
 
@@ -210,11 +209,10 @@ const struct command compare_command = {
 	.synopsis = "[FILE|N]",
 	.summary = "compare with another snapshot: find new, find gone, count --delta",
 	.details =
-		"FILE may also be one of the opened snapshots, by its number. Afterwards the "
-		"filter\n"
-		"`new` matches objects that it does not have, `gone` those that only it has, and\n"
-		"`count --delta` shows how many more or fewer there are. Without an argument: the\n"
-		"snapshot that is compared with.\n"
+		"FILE may also be one of the opened snapshots, by its number. Afterwards the\n"
+		"filter `new` matches objects that FILE lacks, `gone` those that only FILE has,\n"
+		"and `count --delta` shows how many more or fewer there are. Without an\n"
+		"argument, prints the snapshot that is compared with.\n"
 		"\n"
 		"  compare app-00.snap\n"
 		"  compare 0",

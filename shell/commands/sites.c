@@ -421,11 +421,12 @@ const struct command sites_command = {
 		    "[--min SIZE]",
 	.summary = "objects and bytes per allocation site, or along the calls that led there",
 	.details =
-		"The code that asked for the memory, with what it holds now; the most first.\n"
+		"The code that allocated objects, with the bytes that are live now, most first.\n"
 		"--tree unfolds the calls from main down, --callers from the sites up; branches\n"
-		"of less than SIZE (a 200th of all) are left out. Who called a site is known of\n"
-		"samples: they stand for all of its objects, give or take the margin in the\n"
-		"column ±. Where a site has none, its callers are not known.\n\n"
+		"of less than SIZE (a 200th of all) are left out. The callers of a site are\n"
+		"estimated from samples, with a margin of error in the column ±. The callers of\n"
+		"a site without samples are unknown.\n"
+		"\n"
 		"  sites --limit 10\n"
 		"  sites --tree --min 1M\n"
 		"  sites --callers --depth 3",

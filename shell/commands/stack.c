@@ -173,8 +173,9 @@ const struct command stack_command = {
 	.name = "stack",
 	.synopsis = "[--thread TID]",
 	.summary = "the values on the threads' stacks and in registers that point into the heap",
-	.details = "Frame by frame, innermost first; a word of no variable is shown with its\n"
-		   "address.\n\n"
+	.details = "Frame by frame, innermost first. Words that belong to no variable are shown\n"
+		   "with their addresses.\n"
+		   "\n"
 		   "  stack\n"
 		   "  stack --thread 4242",
 	.run = stack_run,

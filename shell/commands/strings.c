@@ -346,15 +346,11 @@ const struct command strings_command = {
 	.name = "strings",
 	.synopsis = "[--duplicates] [--by length|count|waste] [--all | --limit N] [FILTER...]",
 	.summary = "the texts of the heap, the longest or the most frequent first",
-	.details = "Blocks of characters, and blocks without a type that hold nothing but a text; "
-		   "equal\n"
-		   "texts share a line. --duplicates shows the texts that exist more than once, "
-		   "ordered\n"
-		   "by the bytes that all copies but the largest waste. A text that was not kept "
-		   "to its\n"
-		   "end (+ behind its length) equals no other. Shows 25, unless --limit or --all "
-		   "says\n"
-		   "otherwise.\n"
+	.details = "Blocks of characters, and untyped blocks that contain nothing but text. Equal\n"
+		   "strings share a line. --duplicates shows the strings that exist more than\n"
+		   "once, ordered by the bytes that all copies but the largest waste. A string\n"
+		   "that was not kept to its end (+ behind its length) equals no other. Shows 25,\n"
+		   "unless --limit or --all says otherwise.\n"
 		   "\n"
 		   "  strings --duplicates\n"
 		   "  strings --by count --limit 10\n"
