@@ -23,6 +23,7 @@ enum {
 	POINTER_INDIRECT = 0x80,
 	POINTER_OMITTED = 0xff,
 
+	CFA_AARCH64_NEGATE_RA_STATE_WITH_PC = 0x2c,
 	CFA_AARCH64_NEGATE_RA_STATE = 0x2d,
 };
 
@@ -551,6 +552,7 @@ static bool run_one(struct program *program, struct heap_dwarf_cursor *cursor, u
 	}
 	switch (opcode) {
 	case DW_CFA_nop:
+	case CFA_AARCH64_NEGATE_RA_STATE_WITH_PC:
 	case CFA_AARCH64_NEGATE_RA_STATE: // where return addresses are signed
 		return true;
 	case DW_CFA_set_loc:

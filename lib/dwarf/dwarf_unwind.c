@@ -248,17 +248,30 @@ static void apply_rule(struct step *step, unsigned number)
 	}
 }
 
+// A return address without its signature (pointer authentication), which lies in the bits that
+// addresses of code do not use.
+static uint64_t strip_signature(uint64_t address)
+{
+#if defined(__aarch64__)
+	return address & ((UINT64_C(1) << 48) - 1);
+#else
+	return address;
+#endif
+}
+
 static enum heap_dwarf_unwind_result find_return_address(struct step *step)
 {
 	unsigned column = step->row->return_register;
+	uint64_t address;
 
 	if (step->row->rules[column].kind == HEAP_DWARF_FRAME_UNDEFINED)
 		return HEAP_DWARF_UNWIND_END;
 	if (!is_known(&step->after, column))
 		return HEAP_DWARF_UNWIND_LOST;
-	if (step->after.value[column] == 0)
+	address = strip_signature(step->after.value[column]);
+	if (address == 0)
 		return HEAP_DWARF_UNWIND_END;
-	set_value(step, HEAP_DWARF_REGISTER_PC, step->after.value[column]);
+	set_value(step, HEAP_DWARF_REGISTER_PC, address);
 	return HEAP_DWARF_UNWIND_CALLER;
 }
 
@@ -404,6 +417,7 @@ bool heap_dwarf_unwinder_guess_frame_pointer(heap_dwarf_memory_reader *read,
 		bool plausible =
 			(words[0] > slot && words[0] - slot < SEARCH_REACH) || words[0] < 4096;
 
+		words[1] = strip_signature(words[1]);
 		if (!plausible || !is_code(context, words[1]) ||
 		    !follows_call(words[1], read, context))
 			continue;

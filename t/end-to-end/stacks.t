@@ -11,6 +11,9 @@ use Test::More;
 
 my $machine = (POSIX::uname())[4];
 my $scratch = tempdir(CLEANUP => 1);
+my @forms = ('-O0', '-O1', '-O2', '-O2 -gdwarf-4', '-O2 -fomit-frame-pointer', '-O0 -gdwarf-4', "-O2, the handler's own stack");
+# Return addresses are signed where the processor can: CPU=max in t/foreign/machine.
+push @forms, map { "$_ -mbranch-protection=standard" } qw(-O0 -O2) if $machine eq 'aarch64';
 
 sub functions {
     my ($thread) = @_;
@@ -19,7 +22,7 @@ sub functions {
 
 for my $compiler (qw(gcc clang)) {
     next if system("command -v $compiler >/dev/null 2>&1");
-    for my $form ('-O0', '-O1', '-O2', '-O2 -gdwarf-4', '-O2 -fomit-frame-pointer', '-O0 -gdwarf-4', "-O2, the handler's own stack") {
+    for my $form (@forms) {
         my ($flags, $own_stack) = split /,/, $form;
 
         subtest "$compiler $form" => sub {
