@@ -317,9 +317,23 @@ struct weak_claim {
 	uint32_t count; // slots
 };
 
-// True if hints tell of values of a type throughout a chunk: it is an array. Its size, a power of 2, does
-// not tell.
-static bool has_elements(const struct inference *inference, heap_type_id type,
+// True if a type with pointers is the beginning of none that a block may be by its size.
+static bool is_largest(const struct inference *inference, heap_type_id type, heap_object_id object)
+{
+	const struct layouts *layouts = &inference->layouts;
+	const struct heap_slots *slots = heap_slot_table_get(&layouts->slots, type);
+	uint64_t size = inference_size(inference, object);
+	const struct layout_wholes exact =
+		layouts_exact_wholes(layouts, type, 0, size, inference_slack(inference, object));
+	const struct layout_wholes flexible = layouts_flexible_wholes(layouts, type, 0, size);
+
+	return slots && slots->count > 0 && !layouts_is_link(layouts, type) &&
+	       exact.at == exact.end && flexible.at == flexible.end;
+}
+
+// True if a chunk may be an array of a type by its hints: they tell of other elements, or no type that begins
+// with that one has the chunk's size. Of the size itself, a power of 2, nothing follows.
+static bool may_be_array(const struct inference *inference, heap_type_id type,
 			 heap_object_id object)
 {
 	uint64_t stride = layouts_size(&inference->layouts, type);
@@ -339,7 +353,7 @@ static bool has_elements(const struct inference *inference, heap_type_id type,
 			return false;
 		count++;
 	}
-	return count > 0;
+	return count > 0 || is_largest(inference, type, object);
 }
 
 // Reads a block of a size by one hint. @return false if that gives no type
@@ -352,7 +366,7 @@ static bool make_weak_claim(const struct inference *inference, const struct hint
 	bool is_read = claim.fit == LAYOUT_NONE && layouts_is_character(layouts, hint->type);
 
 	if (claim.fit == LAYOUT_NONE && layouts_is_start(hint->interior) &&
-	    has_elements(inference, hint->type, object))
+	    may_be_array(inference, hint->type, object))
 		claim = (struct layout_claim){ LAYOUT_ARRAY, hint->type,
 					       inference_size(inference, object) /
 						       layouts_size(layouts, hint->type) };

@@ -100,7 +100,9 @@ static struct heap_error *follow_changed(struct inference *inference, uint64_t *
 		struct heap_part *part = &pools->parts[pools->changed[i]];
 
 		part->evidence = HEAP_EVIDENCE_POINTER;
-		if (inference->claims.rank[part->object] == RANK_NONE)
+		// Chunks of one size have nothing else in common.
+		if (inference->claims.rank[part->object] == RANK_NONE &&
+		    !(inference->capture->objects.flags[part->object] & ARENA_CHUNK))
 			pools->is_pool_kind[inference->capture->objects.kind[part->object]] = true;
 		HEAP_TRY(follow_part(inference, part));
 	}
