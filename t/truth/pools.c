@@ -114,7 +114,7 @@ static const char *arena_text(struct arena *from, const char *text)
 {
 	size_t size = strlen(text) + 1;
 
-	return memcpy(arena_get(from, size), text, size);
+	return memcpy(PART(char, arena_get(from, size)), text, size);
 }
 
 static struct rule *rule_add(int number)

@@ -14,6 +14,7 @@
 #include "dumper/writer/base/progress.h"
 #include "dumper/writer/infer/libc_blocks.h"
 #include "dumper/writer/infer/library_types.h"
+#include "dumper/writer/infer/pool_texts.h"
 #include "dumper/writer/infer/shapes.h"
 #include "dumper/writer/infer/site_containers.h"
 
@@ -342,7 +343,8 @@ static struct heap_error *run(struct inference *inference, const heap_type_id *c
 			fprintf(f, "late %d\n", progress_is_late()), fclose(f);
 	}
 	HEAP_TRY(pointer_tags_finish(inference));
-	return pools_finish(inference);
+	HEAP_TRY(pools_finish(inference));
+	return pool_texts_add(inference);
 }
 
 static void release(struct inference *inference)
