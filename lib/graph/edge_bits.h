@@ -3,8 +3,8 @@
 #define HEAP_EDGE_BITS_H
 
 /**
- * A bit for each edge that meets demands, where the columns which describe edges
- * (HEAP_COLUMN_QUALITY) take forty times as much.
+ * Selects edges by their quality: a bit for each edge that meets the given conditions. The columns
+ * that describe the quality of edges (HEAP_COLUMN_QUALITY) take forty times as much memory.
  */
 
 #include "lib/base/error.h"

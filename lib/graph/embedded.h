@@ -3,14 +3,15 @@
 #define HEAP_EMBEDDED_H
 
 /**
- * Pointers that lead to a structure inside an object on purpose: the links of an intrusive list, a base
- * class, what std::make_shared() made behind its counts.
+ * Pointers to structures inside an object: the links of an intrusive list, a base class, the object
+ * that std::make_shared() places behind its counts.
  *
  *	struct connection { int fd; struct list_head link; };
  *
  *	connections.next ──▶ +8 of a struct connection: a struct list_head is there
  *
- * Where the pointer's type is not that of the place, it may be a leftover that points anywhere.
+ * If the type at that place is not the pointer's, the pointer may be a leftover that points
+ * anywhere.
  */
 
 #include "lib/snapshot/snapshot.h"

@@ -3,16 +3,16 @@
 #define HEAP_GROUP_SETS_H
 
 /**
- * Sets of groups of roots as ids, so that a set is 4 bytes for each node of a graph.
+ * Sets of groups of roots as ids, so that a set takes 4 bytes for each node of a graph.
  *
  *	0 … groups - 1      the set of that group alone
- *	groups              a root of no group is in it, and perhaps others
+ *	groups              contains a root of no group, and perhaps others
  *	groups + 1          more groups than an id is kept for
  *	groups + 2 + i      sets.items[i]: two groups or more
  *
- * Equal sets have equal ids. The union of two sets is O(most), and mostly one look into a cache;
- * sets number at most HEAP_GROUP_SETS, and what would be one more is taken for too many groups, so
- * that memory is bounded whatever the graph.
+ * Equal sets have equal ids. The union of two sets is O(most), and mostly one lookup in a cache.
+ * There are at most HEAP_GROUP_SETS sets; any further one counts as too many groups, so memory is
+ * bounded for every graph.
  */
 
 #include "lib/base/array.h"

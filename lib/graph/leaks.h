@@ -5,26 +5,26 @@
 /**
  * Leaked objects, in the classes of LeakSanitizer and Valgrind.
  *
- *	nothing ──▶ a ──▶ b ──▶ c            a directly; b and c indirectly: they go with a
+ *	nothing ──▶ a ──▶ b ──▶ c            a directly; b and c indirectly, as a holds them
  *	nothing ──▶ d ⇄ e ──▶ f              a cycle that nothing else points to: d stands for
  *	                                     it, e and f are indirect
- *	root ──▶ g (into its middle)         not leaked, if that pointer is meant as one; a
- *	                                     link of an intrusive list is (embedded.h)
+ *	root ──▶ g (into its middle)         not leaked if that pointer is intended, such as a
+ *	                                     link of an intrusive list (embedded.h)
  *
- * Where the registers of some threads are not known, what looks leaked may be held by one of
- * them. Call a direct leak, or the first of a cycle, a head. A thread rarely holds two blocks
- * of one site in registers alone, so a site with more heads than there are such threads leaks.
- * And a register holds one pointer at most: the heads that are taken for held are no more than
- * the registers, HEAP_KEPT_REGISTERS of each such thread. Sites with the fewest heads come
- * first, of as many in the order of the snapshot, and each wholly or not at all. These heads,
- * and what they lead to, are perhaps held.
+ * If the registers of some threads are not known, one of them may hold an object that looks leaked.
+ * Call a direct leak, or the first object of a cycle, a head. A thread rarely holds two blocks of
+ * one site in registers only, so a site with more heads than there are such threads does leak. A
+ * register holds one pointer at most, so no more heads count as held than there are registers,
+ * HEAP_KEPT_REGISTERS of each such thread. Sites with the fewest heads come first, equal ones in
+ * the order of the snapshot, and each site counts as a whole or not at all. These heads, and all
+ * that they lead to, are perhaps held.
  *
- * Each indirect leak belongs to one that is direct, its leader: the first that leads to it,
- * by address. So what a direct leak takes with it adds up.
+ * Each indirect leak belongs to one direct leak, its leader: the first one that leads to it, by
+ * address. So the sizes of what direct leaks hold add up.
  *
- * LeakSanitizer counts all of such a cycle as indirect; Valgrind takes one of it as direct, as
- * is done here, but any. What both call reachable through a pointer into the middle alone,
- * Valgrind says may be lost.
+ * LeakSanitizer counts all objects of such a cycle as indirect. Valgrind counts one of them as
+ * direct, as this module does, but any one. Objects that only interior pointers reach are reachable
+ * for both tools; Valgrind reports them as possibly lost.
  */
 
 #include "lib/graph/graph.h"

@@ -3,11 +3,11 @@
 #define HEAP_PATH_TREE_H
 
 /**
- * The best path from a root to each object, where many are wanted: one search from all roots, and
- * then as many steps as a path has.
+ * The best path from a root to each of many objects: one search from all roots, and then as many
+ * steps as a path has.
  *
- * The paths are as good as those of heap_path_find() (lib/graph/paths.h defines that); of several
- * equally good ones it may be another.
+ * The paths are as good as those of heap_path_find() (see paths.h), but may differ among equally
+ * good ones.
  */
 
 #include "lib/graph/paths.h"

@@ -3,16 +3,15 @@
 #define HEAP_REFERRERS_H
 
 /**
- * The referrers of a few objects, without reverse edges for all.
+ * The referrers of a few objects, without transposing the graph.
  *
- * To transpose the graph takes as long as forty passes over all edges, and eight bytes for each.
- * If you only ask who holds a few objects, and then who holds those, ask for one level at a time:
+ * Transposing takes as long as forty passes over all edges, and eight bytes for each edge. If you
+ * only ask who holds a few objects, and then who holds those, ask for one level at a time:
  *
  *	need { d }        one pass over all edges, by all threads: b, c
  *	need { b, c }     another: a
  *
- * After HEAP_GRAPH_PASSES passes, or where the graph is transposed already, the reverse edges
- * answer.
+ * After HEAP_GRAPH_PASSES passes, or if the graph is transposed already, the reverse edges answer.
  */
 
 #include "lib/graph/graph.h"

@@ -3,16 +3,16 @@
 #define HEAP_SUPPRESSIONS_H
 
 /**
- * Which leaks nobody wants to know of, in LeakSanitizer's file format:
+ * Suppressed leaks, in LeakSanitizer's file format:
  *
  *	# the plugin's tables live as long as the program
  *	leak:plugin_register
  *	leak:libcrypto.so
  *	leak:^src/cache*.c$
  *
- * A line's pattern is looked for in the function, the source file and the module of each call
- * that led to an allocation, as far as they are known: of its backtrace, and of the site. It may
- * stand anywhere in the name; * is any text, ^ at its start and $ at its end tie it there.
+ * A pattern is matched against the function, the source file and the module of each known call that
+ * led to an allocation: those of its backtrace, and its site. It may match any part of the name; *
+ * matches any text, ^ at the start and $ at the end anchor it.
  */
 
 #include "lib/snapshot/snapshot.h"

@@ -5,8 +5,9 @@
 /**
  * The few places where most of a heap gathers.
  *
- * From each large subtree of the dominator tree the path of children that have nearly all of it is
- * followed down. Where it spreads, that is the place; what it spreads into says what to look for:
+ * From each large subtree of the dominator tree, the search descends as long as one child has
+ * nearly all of the subtree. The place where the subtree spreads is a suspect, of one of these
+ * kinds:
  *
  *	root ─ cache ─ slots ─┬─ entry ─ …       a group: 30,000 entries, below slots
  *	                      ├─ entry ─ …
@@ -14,8 +15,8 @@
  *	root ─ node ─ node ─ node ─ …            a chain: a list of nodes
  *	root ─ buffer                            one: a single object that is as large
  *
- * Objects that several roots hold together gather at no place in the tree, but they are of one type
- * and held by the same roots still.
+ * Objects that several roots hold together have no common place in the tree. They are grouped by
+ * their type and the roots that hold them.
  */
 
 #include "lib/graph/dominator_tree.h"

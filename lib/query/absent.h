@@ -3,8 +3,8 @@
 #define HEAP_ABSENT_H
 
 /**
- * Errors for names that a snapshot does not have: each says which names are near, or where all of
- * them are listed.
+ * Errors for unknown names: each lists similar names of the snapshot, or says where all names are
+ * listed.
  */
 
 #include "lib/snapshot/snapshot.h"

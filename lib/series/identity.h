@@ -3,12 +3,12 @@
 #define HEAP_IDENTITY_H
 
 /**
- * When two snapshots are of one process, and two objects in them are one.
+ * Tells if two snapshots are of one process, and if two objects in them are the same.
  *
- * With the library in the process, both are certain: it notes when the process began, and when each
- * block was born. A snapshot taken from outside (heap_origin) knows neither exactly. There, objects
- * at one address are taken for one if their contents are alike; memory that was freed and allocated
- * again with similar contents is not told apart.
+ * With the library in the process, both are certain: it records when the process began, and when
+ * each block was allocated. A snapshot taken from outside (heap_origin) knows neither exactly.
+ * There, two objects at one address count as the same if their contents are alike, so memory that
+ * was freed and allocated again with similar contents is not recognized as new.
  */
 
 #include "lib/snapshot/snapshot.h"
