@@ -14,13 +14,11 @@
  *	heap_array_deinit(&queue);
  *
  * Zeros are an empty array. An array that is declared with CLEANUP_ARRAY frees itself. Elements
- * move when the array grows, so refer to them by index.
+ * move when the array grows, so refer to them by index. If it cannot grow, it keeps its elements.
+ * Memory comes from malloc(), so free() releases the items, too.
  *
  * heap_reserve() grows an array whose pointer, count and capacity are separate fields, which may
  * have 32 bits.
- *
- * On failure an array stays as it
- * was. Memory comes from malloc(), so free() releases the items, too.
  */
 
 #include "lib/base/cleanup.h"

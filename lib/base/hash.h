@@ -5,7 +5,7 @@
 /**
  * Hash functions: 64 bits, fast, the same on every run, no defence against chosen keys.
  *
- * Values differ between byte orders, so they belong into no file.
+ * Values differ between byte orders, so they must not be stored in files.
  */
 
 #include <stddef.h>

@@ -5,9 +5,9 @@
 /**
  * Call frame information: the rules that find the caller's registers, for each pc.
  *
- * (.debug_frame: DWARF 5, section 6.4. .eh_frame: Linux Standard Base Core 5.0, section 10.6,
- * and what gcc, clang and aarch64's ABI add to it.) The tables may be damaged: an entry that
- * makes no sense is one that is not there.
+ * (.debug_frame: DWARF 5, section 6.4. .eh_frame: Linux Standard Base Core 5.0, section 10.6, and
+ * the extensions of gcc, clang and aarch64's ABI.) The tables may be damaged: invalid entries count
+ * as missing.
  */
 
 #include "lib/dwarf/dwarf_registers.h"

@@ -3,16 +3,16 @@
 #define HEAP_DWARF_CODE_H
 
 /**
- * The code of a module as its debug information has it: which unit an address belongs to,
- * and that unit's functions with what is inlined in them, their blocks and variables.
+ * The code of a module by its debug information: the unit that an address belongs to, and that
+ * unit's functions with their inlined calls, blocks and variables.
  *
  *	function serve [0x1200, 0x1340)         parameters, variables
  *	├─ block [0x1220, 0x1300)               variables
  *	│  └─ inlined find [0x1240, 0x1260)     parameters, variables
  *	└─ inlined log [0x1310, 0x1330)
  *
- * (DWARF 5, sections 3.3 to 3.5.) A unit's DIEs are read once, when its first address is
- * looked up, and kept.
+ * (DWARF 5, sections 3.3 to 3.5.) A unit's DIEs are read once, when its first address is looked up,
+ * and kept.
  */
 
 #include "lib/dwarf/dwarf_dies.h"

@@ -2,9 +2,7 @@
 #ifndef HEAP_DWARF_CODE_UNIT_H
 #define HEAP_DWARF_CODE_UNIT_H
 
-/**
- * Goes through one unit's DIEs for its functions; for dwarf_code.h only.
- */
+/** Reads one unit's DIEs for its functions; for dwarf_code.h only. */
 
 #include "lib/dwarf/dwarf_code.h"
 

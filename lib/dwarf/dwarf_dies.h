@@ -3,10 +3,10 @@
 #define HEAP_DWARF_DIES_H
 
 /**
- * The DIEs of one unit, one after the other as they stand.
+ * The DIEs of one unit, in the order of the file.
  *
- * (DWARF 5, sections 7.5.2 to 7.5.6.) A DIE's children follow it, up to a DIE with
- * tag 0. Only attributes that say something of types and variables are kept.
+ * (DWARF 5, sections 7.5.2 to 7.5.6.) A DIE's children follow it, up to a DIE with tag 0. Only
+ * attributes that describe types and variables are kept.
  */
 
 #include "lib/dwarf/dwarf_file_names.h"

@@ -2,7 +2,7 @@
 #ifndef HEAP_DWARF_FILE_H
 #define HEAP_DWARF_FILE_H
 
-/** A file with debug information, and what has been read of it. */
+/** A file with debug information, and everything that was read from it. */
 
 #include "lib/base/error.h"
 

@@ -5,12 +5,12 @@
 /**
  * The lines of addresses that were looked up before, cached by build id (dwarf_cache_file.h).
  *
- * One capture asks for much the same addresses as the next, also of another program: functions that
+ * Successive captures look up much the same addresses, even for different programs: functions that
  * tables of libc point to, callers of main(). For the first address, the finder decompresses the
  * sections of the whole file; with the cache, it often need not be made at all.
  *
- * A cache has at most 65,536 addresses and 4 MiB of strings. It knows the size of the file that its lines
- * came from: a debug file with more in it, installed later, replaces them.
+ * A cache has at most 65,536 addresses and 4 MiB of strings. It records the size of the file that
+ * its lines came from: a larger debug file that is installed later replaces them.
  */
 
 #include "lib/dwarf/dwarf_lines.h"

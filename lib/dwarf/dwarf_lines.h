@@ -3,7 +3,7 @@
 #define HEAP_DWARF_LINES_H
 
 /**
- * Which function, file and line an address of code belongs to, inlined functions included.
+ * The function, file and line of an address of code, inlined functions included.
  *
  * (DWARF 5, sections 3.3.8 and 6.2.)
  */

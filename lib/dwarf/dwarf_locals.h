@@ -5,10 +5,10 @@
 /**
  * The local variables and parameters of a frame that are live at its pc, and where they are.
  *
- * A variable is given only where its location says that it is there at this very pc: a
- * dead slot would name types wrongly. Or that it was there until the call that the frame stands in,
- * in memory, which the call leaves alone. (DWARF 5, sections 2.5, 2.6 and 3.3.) Scopes are
- * searched from the innermost block out, inlined functions included.
+ * A variable is listed only if its location holds at this very pc, since a dead slot would name
+ * types wrongly; or if it was in memory until the call that the frame stands in, which leaves it
+ * alone. (DWARF 5, sections 2.5, 2.6 and 3.3.) Scopes are searched from the innermost block out,
+ * inlined functions included.
  */
 
 #include "lib/dwarf/dwarf_file.h"

@@ -5,12 +5,12 @@
 #include "lib/dwarf/dwarf_info.h"
 
 /**
- * Leaves types out that no object can have and that nothing refers to which stays.
+ * Drops types that no object can have and that no remaining type refers to.
  *
- * In C++ these are most of all: empty classes and the typedefs in them that templates
- * compute with, with names of hundreds of bytes. Kept are structs, classes and unions with
- * members or more than a byte, enums, base types, typedefs outside of templates, the types
- * of variables, whatever those refer to, and pointers to what is kept.
+ * In C++ these are most of all types: empty classes and the typedefs in them that templates compute
+ * with, with names of hundreds of bytes. These types stay: structs, classes and unions with members
+ * or more than a byte, enums, base types, typedefs outside of templates, the types of variables,
+ * all types that those refer to, and pointers to types that stay.
  *
  * @return NULL or HEAP_ERROR_MEMORY; then @p debug is as it was
  */

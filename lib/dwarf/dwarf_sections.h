@@ -3,10 +3,10 @@
 #define HEAP_DWARF_SECTIONS_H
 
 /**
- * The bytes of a file's debug sections, decompressed, and a careful way to read them.
+ * The bytes of a file's debug sections, decompressed, and a safe way to read them.
  *
- * For those who read all entries of all units, a hundred million of them in a large
- * program: libdwarf makes objects of entries and attributes and so is ten times slower.
+ * For the readers of all DIEs of all units, a hundred million of them in a large program. libdwarf
+ * makes objects of DIEs and attributes, and so is ten times slower.
  */
 
 #include "lib/base/error.h"

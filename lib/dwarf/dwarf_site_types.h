@@ -9,10 +9,10 @@
  *	{
  *		struct session *session = xmalloc(sizeof(*session));
  *
- * The block that xmalloc() returns there is likely to be a session or a server: the types of variables,
- * of parameters and of what is returned, of each function at that address. All variables of
- * the function count, wherever they are and whether or not they live at that address:
- * the variable that gets the block has no place yet when the block is allocated.
+ * The block that xmalloc() returns there is likely to be a session or a server: one of the types of
+ * variables, parameters and results of each function at that address. All variables of the function
+ * count, wherever they are and whether or not they live at that address: the variable that gets the
+ * block has no place yet when the block is allocated.
  */
 
 #include "lib/dwarf/dwarf_code.h"

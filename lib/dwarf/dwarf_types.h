@@ -3,11 +3,11 @@
 #define HEAP_DWARF_TYPES_H
 
 /**
- * The types of one compilation unit, as its debugging information DIEs have them.
+ * The types of one compilation unit, by its DIEs.
  *
- * (DWARF 5, chapter 5.) Every type DIE of the unit becomes a type of a small table of
- * its own; what they refer to in other units (partial units, type units by signature) is
- * read along. heap_types_merge() then joins units.
+ * (DWARF 5, chapter 5.) Every type DIE of the unit becomes a type of a small table of its own. DIEs
+ * in other units that these refer to (partial units, type units by signature) are read, too.
+ * heap_types_merge() then joins units.
  */
 
 #include "lib/dwarf/dwarf_file.h"

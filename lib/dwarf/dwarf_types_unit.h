@@ -3,10 +3,10 @@
 #define HEAP_DWARF_TYPES_UNIT_H
 
 /**
- * One unit's types and variables as its DIEs have them, before anything they refer to
- * is looked up; for the readers of debug information only.
+ * The types and variables of one unit by its DIEs, before references are resolved; for the readers
+ * of debug information only.
  *
- * Types get numbers of the unit's own. What they refer to are still places of DIEs.
+ * Types have numbers that are local to the unit. References are still places of DIEs.
  */
 
 #include "lib/dwarf/dwarf_dies.h"
