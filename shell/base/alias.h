@@ -3,10 +3,10 @@
 #define ALIAS_H
 
 /**
- * Short names for the beginnings of lines: after `alias big 'find size >1M'` the line
- * `big untyped | head` is `find size >1M untyped | head`.
+ * Short names for the beginnings of lines: after `alias big 'find size >1M'` the line `big untyped
+ * | head` is `find size >1M untyped | head`.
  *
- * The first word of a line may be one. What stands for it may begin with another alias, but
+ * Only the first word of a line can be an alias. Its replacement may begin with another alias, but
  * an alias is not replaced inside itself: `alias find 'find --limit 20'` is fine.
  */
 

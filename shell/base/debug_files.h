@@ -3,7 +3,7 @@
 #define DEBUG_FILES_H
 
 /**
- * Debug information that is given after the fact: heapsnap-writer infers the types of a snapshot anew,
+ * Debug information that the user adds later: heapsnap-writer infers the types of a snapshot anew,
  * into a file without a name.
  */
 

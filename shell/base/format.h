@@ -2,7 +2,7 @@
 #ifndef FORMAT_H
 #define FORMAT_H
 
-/** Numbers and texts as people, terminals and JSON want them. */
+/** Formats numbers and strings for people, terminals and JSON. */
 
 #include <stddef.h>
 #include <stdint.h>

@@ -3,11 +3,11 @@
 #define NEW_FILE_H
 
 /**
- * A file that is there when it is whole, and not before.
+ * Writes a file that appears under its name only once it is whole.
  *
- * It is written under a name of its own in the directory where it will be, and renamed at the
- * end. An error, a full disk or a signal that ends the program leaves nothing of it, and a file
- * that was there before as it was. What is no regular file, as /dev/stdout, is written in place.
+ * It is written under a temporary name in the same directory, and renamed at the end. An error, a
+ * full disk or a signal that ends the program leaves nothing of it, and keeps an existing file of
+ * that name. Anything but a regular file, such as /dev/stdout, is written directly.
  *
  *	error = new_file_open(&file, path);
  *	if (error)

@@ -3,10 +3,10 @@
 #define PAGER_H
 
 /**
- * Answers that are longer than the terminal go to a pager, shorter ones just appear.
+ * Passes output that is longer than the terminal to a pager, and prints shorter output directly.
  *
- * Output is kept until it exceeds that; then the program that HEAPSH_PAGER or PAGER names is
- * started, or else less if it is installed.
+ * Output is buffered until it exceeds the terminal. Then the program that HEAPSH_PAGER or PAGER
+ * names is started, or else less if it is installed.
  */
 
 #include <stdbool.h>

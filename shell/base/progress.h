@@ -3,12 +3,12 @@
 #define PROGRESS_H
 
 /**
- * A line on the terminal that says how far long work has come, and how long it will take:
+ * A progress bar for long work, with an estimate of the remaining time:
  *
  *	dominators 43 % ███████████▎              2 s left
  *
- * It is shown on standard error if that is a terminal, from a second on, and wiped out
- * before the answer comes. ^C makes the work stop.
+ * It appears on standard error after one second, if that is a terminal, and is erased before the
+ * output. ^C makes the work stop.
  */
 
 #include "lib/base/progress.h"

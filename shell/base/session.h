@@ -3,10 +3,10 @@
 #define SESSION_H
 
 /**
- * One opened snapshot, and what has been computed about it so far.
+ * One opened snapshot, and everything that was computed about it so far.
  *
- * A command asks for what it needs; it is loaded or computed at the first request, and
- * kept. Texts that a command makes with session_…() live until the command ends.
+ * A command requests the data that it needs; they are loaded or computed at the first request, and
+ * kept. Strings that a command makes with session_…() live until the command ends.
  */
 
 #include "lib/graph/dominator_tree.h"

@@ -3,8 +3,8 @@
 #define WRAP_H
 
 /**
- * Breaks lines that are longer than the terminal is wide between words and the parts of names, so
- * that the terminal does not break them inside:
+ * Breaks lines that are wider than the terminal between words and between the parts of names, so
+ * that the terminal does not break them elsewhere:
  *
  *	1. 44.3 % of the heap, 479.3 KiB:          ├─.next of struct session at
  *	   1000 × struct node, held by …           │ 0x55d0c0ffee40

@@ -3,12 +3,12 @@
 #define CHECK_H
 
 /**
- * Holds a snapshot, or a series with a snapshot per loop, to limits.
+ * Compares a snapshot, or a series with a snapshot per loop, with limits.
  *
  *	struct rules ──▶ check_run() ──▶ struct check_finding: what was checked, and what failed
  *
  * Without a rule of its own, no kind of object (type and site), no site and no type may grow by
- * loop. What grows is named once: as a kind if a kind grows, else as a site, else as a type. The
+ * loop. Growth is reported once: as a kind if a kind grows, else as a site, else as a type. The
  * latter two find leaks that spread over sizes or over sites.
  */
 

@@ -15,7 +15,7 @@
  *	csv, sqlite    tables, for queries in SQL
  *	rows           ClickHouse, or another column store that has many machines' snapshots
  *
- * To add one: write its function in shell/export_NAME.c, add its line to EXPORT_FORMATS, and
+ * To add one: write its function in shell/export/NAME.c, add its line to EXPORT_FORMATS, and
  * describe it in man/heapsh-export.1.
  */
 

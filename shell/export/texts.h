@@ -3,7 +3,8 @@
 #define EXPORT_TEXTS_H
 
 /**
- * A table of unique strings, referred to by number, as .heapsnapshot and pprof have. Number 0 is "".
+ * A table of unique strings, which .heapsnapshot and pprof files refer to by number. Number 0 is
+ * "".
  */
 
 #include "lib/base/array.h"

@@ -3,7 +3,7 @@
 #define BACKTRACE_H
 
 /**
- * The way to an allocation, innermost call first.
+ * The calls that led to an allocation, innermost first.
  *
  *	#0   node_new (app.c:12), inlined
  *	#1   add (app.c:20)

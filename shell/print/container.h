@@ -3,8 +3,8 @@
 #define CONTAINER_H
 
 /**
- * The standard library's containers as people think of them: a vector by its elements, a
- * string by its text, a map by its pairs.
+ * Displays the standard library's containers by their contents: a vector by its elements, a string
+ * by its text, a map by its pairs.
  *
  *	items = std::vector of 3 (capacity 4) {        name = "a text"
  *	  [0] = {                                      owner = struct item at 0x5f0010
@@ -12,9 +12,9 @@
  *	  }                                              ["Ada"] = 36
  *	  …                                            }
  *
- * libstdc++ and libc++ are known, by the names of their classes and members. What does not
- * look as it should (a count that no object has room for, a node outside the heap) is left
- * to be printed member by member. How elements are found is container_walk.h's.
+ * Containers of libstdc++ and libc++ are recognized by the names of their classes and members. An
+ * inconsistent one (a count that no object has room for, a node outside the heap) is printed member
+ * by member instead. container_walk.h finds the elements.
  */
 
 #include "shell/print/value.h"

@@ -3,14 +3,15 @@
 #define CONTAINER_PARTS_H
 
 /**
- * The values that classes of the standard library hold: what container.h displays, one by one.
+ * The values inside classes of the standard library: those that container.h displays, one by one.
  *
  *	listeners[3]                 an element of a vector, deque, list, set, tuple...
- *	ages["Ada"], orders[17]      of a map, by its key, where `show` displays it by that
- *	image                        what a unique_ptr, shared_ptr or weak_ptr points to
- *	note                         what is in an optional, a variant or an atomic
+ *	ages["Ada"], orders[17]      a value of a map, by the key that `show` displays
+ *	image                        the target of a unique_ptr, shared_ptr or weak_ptr
+ *	note                         the content of an optional, a variant or an atomic
  *
- * The parts may lie in the place itself or in other objects; their lifetime is that of place_follow().
+ * The parts may lie in the place itself or in other objects; their lifetime is that of
+ * place_follow().
  */
 
 #include "shell/print/place.h"

@@ -3,8 +3,8 @@
 #define CONTAINER_TEXT_H
 
 /**
- * The text of strings: std::string and its likes, short ones that are in the string itself
- * and long ones that are in a block; std::string_view; and those of Rust.
+ * The text of strings: std::string and similar classes, with short strings in the object itself and
+ * long ones in a block; std::string_view; and the strings of Rust.
  */
 
 #include "shell/print/place.h"

@@ -3,13 +3,13 @@
 #define CONTAINER_WALK_H
 
 /**
- * The elements of a container, one after the other.
+ * Walks the elements of a container in order.
  *
  *	vector, deque      chunks of memory      ▒▒▒▒▒▒ ▒▒▒▒▒▒ ▒▒▒
  *	list, hash table   chains of nodes       ○→○→○→○
- *	map, set           binary trees          by their order, up and down
+ *	map, set           binary trees          in order, up and down
  *
- * All end after `length` elements at the latest, whatever the pointers say.
+ * Every walk ends after `length` elements at the latest, whatever the pointers are.
  */
 
 #include "shell/print/place.h"

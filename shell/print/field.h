@@ -3,8 +3,8 @@
 #define FIELD_H
 
 /**
- * Where in an object or a variable a slot is, as C would write it: ".slots", "[3].value",
- * ".list.next"; "+0x18" where the type does not say.
+ * The place of a slot in an object or a variable, as C would write it: ".slots", "[3].value",
+ * ".list.next"; "+0x18" where the type has no member.
  */
 
 #include "shell/base/session.h"

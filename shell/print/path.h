@@ -3,7 +3,7 @@
 #define PATH_H
 
 /**
- * Ways from a root to an object, in words:
+ * Paths from a root to an object, in words:
  *
  *	the global variable popular (cache.c:50, libutility.so)
  *	  → struct table at 0x5f00400

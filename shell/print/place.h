@@ -8,8 +8,8 @@
  *	place_find(&map, "_M_t._M_impl._M_node_count", &count)
  *	place_follow(session, &map, node, type, &found)
  *
- * Base classes and unnamed members are looked through, as C++ does. Nothing is believed: a
- * place that does not lie wholly inside an object of the snapshot is not found.
+ * Members of base classes and unnamed members are found, too, as in C++. The snapshot is not
+ * trusted: a place that is not wholly inside an object is not found.
  */
 
 #include "shell/print/value.h"

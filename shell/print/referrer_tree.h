@@ -3,14 +3,14 @@
 #define HOLDER_TREE_H
 
 /**
- * Who holds an object, who holds those, and so on up to the roots.
+ * The holders of an object, their holders, and so on up to the roots.
  *
  *	object ◀── holders[0] ◀── its holders[0] ◀── … ◀── a root
  *	       ◀── holders[1] ◀── …
  *
- * The first holder of each object that a root reaches is either a root or nearer to one, so that
- * to follow first holders ends at a root. Holders are looked up a level at a time, because that
- * takes a pass over all pointers of the heap, however few objects it is for.
+ * The first holder of each object that a root reaches is either a root or nearer to one, so
+ * following first holders ends at a root. Holders are looked up a level at a time, because each
+ * lookup takes a pass over all pointers of the heap, however few objects it is for.
  */
 
 #include "shell/base/session.h"

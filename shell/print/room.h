@@ -5,10 +5,10 @@
 /**
  * Divides the lines of a screen among the members of a structure.
  *
- * Each value may take session->room lines; 0 is no limit. Members that need less than an equal share get what
- * they need, and the others share the rest; a nested structure for which two braces and a line
- * are too much is printed as {… 12 members}. So a large structure shows all its members shortly,
- * not only the first of them at length.
+ * Each value may take session->room lines; 0 is no limit. Members that need less than an equal
+ * share get what they need, and the others share the rest; a nested structure that has no room for
+ * two braces and a line is printed as {… 12 members}. So a large structure shows all of its members
+ * briefly, not only the first ones in full.
  */
 
 #include "shell/base/session.h"

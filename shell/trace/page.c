@@ -207,7 +207,7 @@ static struct heap_error *tell_threads(struct telling *telling)
 	return tell_samples(telling, "thread", thread_of, &threads);
 }
 
-// --- ways --------------------------------------------------------------------------
+// --- call paths --------------------------------------------------------------------
 
 struct ways {
 	uint32_t *begins; // [ways + 1] indexes of places

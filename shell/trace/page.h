@@ -5,9 +5,9 @@
 /**
  * A trace as an interactive page for a browser, which filters the samples.
  *
- *	samples   columns of 32 bits in base64: time of birth and death, size, way, thread
- *	ways      the calls that led to samples, as columns of places
- *	places    their texts
+ *	samples   columns of 32 bits in base64: time of birth and death, size, path, thread
+ *	ways      call paths that led to samples, as columns of places
+ *	places    their names
  *
  * Times are in ticks, long enough for all times to fit into 32 bits.
  */
