@@ -4,6 +4,8 @@
 #include "dumper/writer/base/progress.h"
 #include "lib/base/array.h"
 
+#include <string.h>
+
 enum {
 	MAX_DEPTH = 16,   // of members in members
 	MAX_STEPS = 4096, // to find the unions around a pointer
@@ -231,14 +233,47 @@ struct heap_error *union_choices_find(struct inference *inference, heap_type_id 
 	return NULL;
 }
 
+static uint64_t cut_bits(const struct union_number *number, uint64_t value)
+{
+	value >>= number->shift;
+	return number->bits < 64 ? value & ((UINT64_C(1) << number->bits) - 1) : value;
+}
+
 uint64_t union_choices_read(const struct inference *inference, const struct union_number *number,
 			    uint64_t address)
 {
 	uint64_t value = 0;
 
 	pages_read(inference->pages, address + number->offset, &value, number->size);
-	value >>= number->shift;
-	return number->bits < 64 ? value & ((UINT64_C(1) << number->bits) - 1) : value;
+	return cut_bits(number, value);
+}
+
+void union_choices_read_all(const struct inference *inference, const struct union_choice *choice,
+			    uint64_t address, uint64_t values[UNION_NUMBERS])
+{
+	unsigned char bytes[4 * NEAR];
+	uint64_t start = UINT64_MAX, end = 0;
+
+	for (uint32_t i = 0; i < choice->number_count; i++) {
+		const struct union_number *number = &choice->numbers[i];
+		uint64_t behind = (uint64_t)number->offset + number->size;
+
+		start = number->offset < start ? number->offset : start;
+		end = behind > end ? behind : end;
+	}
+	if (end > start && end - start <= sizeof(bytes))
+		pages_read(inference->pages, address + start, bytes, end - start);
+	for (uint32_t i = 0; i < choice->number_count; i++) {
+		const struct union_number *number = &choice->numbers[i];
+
+		values[i] = 0;
+		if (end - start > sizeof(bytes)) {
+			values[i] = union_choices_read(inference, number, address);
+			continue;
+		}
+		memcpy(&values[i], bytes + (number->offset - start), number->size);
+		values[i] = cut_bits(number, values[i]);
+	}
 }
 
 bool union_choices_concern(struct inference *inference, heap_type_id type)

@@ -67,6 +67,10 @@ struct heap_error *union_choices_find(struct inference *inference, heap_type_id 
 /** True if objects of a type may have pointers in unions. */
 bool union_choices_concern(struct inference *inference, heap_type_id type);
 
+/** Reads all numbers of a choice at once. @param address  of their struct */
+void union_choices_read_all(const struct inference *inference, const struct union_choice *choice,
+			    uint64_t address, uint64_t values[UNION_NUMBERS]);
+
 /** Reads a number. @param address  of its struct */
 uint64_t union_choices_read(const struct inference *inference, const struct union_number *number,
 			    uint64_t address);

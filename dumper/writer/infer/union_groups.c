@@ -3,6 +3,7 @@
 
 #include "dumper/writer/base/progress.h"
 #include "dumper/writer/infer/sampler.h"
+#include "lib/base/hash.h"
 
 #include <stdlib.h>
 
@@ -47,7 +48,7 @@ static struct heap_error *find_group(struct union_groups *groups, uint64_t value
 	uint32_t at = 0;
 
 	*result = NULL;
-	while (!groups->are_too_many && at < groups->count && groups->list[at].value != value)
+	while (!groups->are_too_many && at < groups->count && groups->values[at] != value)
 		at++;
 	if (at == UNION_VALUES) {
 		groups->are_too_many = true;
@@ -59,6 +60,7 @@ static struct heap_error *find_group(struct union_groups *groups, uint64_t value
 		return NULL;
 	if (at == groups->count) {
 		HEAP_TRY(heap_reserve(groups->list, groups->capacity, (size_t)groups->count + 1));
+		groups->values[at] = value;
 		groups->list[groups->count++] = (struct union_group){ .value = value };
 	}
 	*result = &groups->list[at];
@@ -78,19 +80,31 @@ static struct layout_claim fit(const struct inference *inference, heap_object_id
 	return claim;
 }
 
-// True if a block may have a type by its size and hints: also as the first part of another one.
+// True if a block may have a type by its size and hints: also as the first part of another one. The
+// hints come last, since a block may have thousands.
 static bool may_be(const struct inference *inference, heap_object_id target, heap_type_id type)
 {
-	struct layout_wholes wholes;
+	uint64_t size = inference_size(inference, target);
 
-	if (hints_ask(inference, target, type) == VERDICT_AGAINST)
-		return false;
-	if (fit(inference, target, type).fit != LAYOUT_NONE)
-		return true;
-	wholes = layouts_exact_wholes(&inference->layouts, type, 0,
-				      inference_size(inference, target),
-				      inference_slack(inference, target));
-	return wholes.at < wholes.end;
+	if (fit(inference, target, type).fit == LAYOUT_NONE) {
+		struct layout_wholes wholes = layouts_exact_wholes(
+			&inference->layouts, type, 0, size, inference_slack(inference, target));
+
+		if (wholes.at >= wholes.end)
+			return false;
+	}
+	return hints_ask(inference, target, type) != VERDICT_AGAINST;
+}
+
+static bool ask_once(struct union_lesson *lesson, heap_object_id target, heap_type_id type)
+{
+	uint64_t hash = heap_hash_u64((uint64_t)type << 32 | target);
+	struct union_answer *answer = &lesson->answers[hash % UNION_ANSWERS];
+
+	if (answer->type != type || answer->target != target)
+		*answer = (struct union_answer){ target, type,
+						 may_be(lesson->inference, target, type) };
+	return answer->may_be;
 }
 
 // Counts the pointers of a block for which a type has one, less those for which it has none.
@@ -215,11 +229,11 @@ static struct heap_error *add_to_group(const struct union_lesson *lesson,
 }
 
 // Finds how a block goes with the alternatives, but for its contents.
-static void sight(const struct inference *inference, const struct union_tally *tally,
+static void sight(struct union_lesson *lesson, const struct union_tally *tally,
 		  struct sighting *sighting)
 {
 	for (uint32_t i = 0; i < tally->alternative_count; i++) {
-		sighting->may_be[i] = may_be(inference, sighting->target, tally->alternatives[i]);
+		sighting->may_be[i] = ask_once(lesson, sighting->target, tally->alternatives[i]);
 		sighting->scores[i].is_known = false;
 	}
 }
@@ -259,6 +273,7 @@ static struct heap_error *see(struct union_lesson *lesson, uint32_t number,
 	struct inference *inference = lesson->inference;
 	const struct union_choice *choice = &inference->union_tags.choices[number];
 	struct union_group *groups[UNION_NUMBERS];
+	uint64_t values[UNION_NUMBERS];
 	struct union_tally *tally;
 	uint32_t count = 0;
 
@@ -266,12 +281,13 @@ static struct heap_error *see(struct union_lesson *lesson, uint32_t number,
 		HEAP_TRY(heap_array_append(&lesson->tallies, (struct union_tally){ 0 }));
 	tally = &lesson->tallies.items[number];
 	add_alternatives(inference, slots, first, end, tally, sighting);
+	union_choices_read_all(inference, choice, sighting->address, values);
 	for (uint32_t i = 0; i < choice->number_count; i++) {
+		const uint64_t value = values[i];
 		struct union_group *group;
 
-		uint64_t value =
-			union_choices_read(inference, &choice->numbers[i], sighting->address);
-
+		if (tally->groups[i].are_too_many)
+			continue;
 		progress_step();
 		if (value >= LARGEST && value < SMALLEST_NEGATIVE)
 			continue;
@@ -283,7 +299,7 @@ static struct heap_error *see(struct union_lesson *lesson, uint32_t number,
 			groups[count++] = group;
 	}
 	if (count > 0)
-		sight(inference, tally, sighting);
+		sight(lesson, tally, sighting);
 	for (uint32_t i = 0; i < count; i++)
 		HEAP_TRY(add_to_group(lesson, tally, sighting, groups[i]));
 	return NULL;

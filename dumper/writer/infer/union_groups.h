@@ -15,6 +15,7 @@ enum {
 	UNION_ALTERNATIVES = 48, /**< types that a pointer may lead to */
 	UNION_VALUES = 64,       /**< of a tag */
 	UNION_SIZES = 3,         /**< of blocks that are arrays */
+	UNION_ANSWERS = 1 << 10,
 };
 
 /** How well a group goes with one alternative. */
@@ -38,7 +39,8 @@ struct union_group {
 
 /** The groups by one number. */
 struct union_groups {
-	struct union_group *list; /**< [count] */
+	uint64_t values[UNION_VALUES]; /**< [count] of the groups: they are searched */
+	struct union_group *list;      /**< [count] */
 	uint32_t count, capacity;
 	bool are_too_many;
 };
@@ -54,10 +56,18 @@ struct union_tally {
 		[UNION_NUMBERS]; /**< for union_tags.c: pointers, if the number is the tag */
 };
 
+/** If a block may have a type. Many pointers lead to a few blocks, whose hints are many. */
+struct union_answer {
+	heap_object_id target;
+	heap_type_id type; /**< HEAP_NO_TYPE: the entry is free */
+	bool may_be;
+};
+
 struct union_lesson {
 	struct inference *inference;
 	struct HEAP_ARRAY(struct union_tally) tallies; /**< by choice */
 	uint64_t *words;                               /**< [CONTENT_WORDS + 1] the caller's */
+	struct union_answer answers[UNION_ANSWERS];    /**< the last ones, by hash */
 };
 
 /** Groups the blocks of all choices. union_lesson_deinit() frees the result, also after an error. */
