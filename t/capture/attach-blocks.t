@@ -37,7 +37,7 @@ SKIP: {
     skip 'no jemalloc', 1 unless $library;
     blocks_are_exact("jemalloc, $_ threads", 5000, program => 'live-blocks-explicit', args => [ 'live', split ' ' ],
         env => { LD_PRELOAD => $library }, own => 8)
-        for '1 4000', '5 4000', '4 4000 crossed';
+        for '1 4000', '5 4000', '4 4000 crossed', '3 4000 apart';
 }
 
 SKIP: {

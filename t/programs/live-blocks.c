@@ -2,11 +2,12 @@
 /*
  * Knows exactly which blocks are live, in many threads and by all ways that malloc gets memory.
  *
- *	live-blocks FILE THREADS BLOCKS [foreign|small|crossed]
+ *	live-blocks FILE THREADS BLOCKS [foreign|small|crossed|apart]
  *
  * Writes their addresses and sizes to FILE, in hex, a line each; says "ready", and waits for its
  * standard input to end. foreign: takes memory by sbrk(2) in between. small: little ones only.
  * crossed: each thread frees blocks of the next one, some are of up to 60 MiB, and the last thread ends.
+ * apart: the main thread waits for a socket, where nobody may interrupt it.
  * The blocks that libc makes for itself are among them: it is malloc itself, in front of glibc's;
  * but not in live-blocks-explicit, which takes any malloc.
  */
@@ -19,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 // --- what is live -------------------------------------------------------------
@@ -194,7 +196,7 @@ enum {
 };
 
 static size_t blocks_each;
-static bool is_foreign, is_small, is_crossed;
+static bool is_foreign, is_small, is_crossed, is_apart;
 static pthread_barrier_t made, done;
 static size_t thread_count;
 static void **all[256];
@@ -301,6 +303,18 @@ static void *run(void *seed)
 	return NULL;
 }
 
+static int ends[2];
+
+static void *await_end(void *unused)
+{
+	char byte;
+
+	while (read(STDIN_FILENO, &byte, 1) > 0)
+		;
+	shutdown(ends[1], SHUT_RDWR);
+	return unused;
+}
+
 int main(int argc, char **argv)
 {
 	static void *pointers[MAX_BLOCKS];
@@ -314,6 +328,7 @@ int main(int argc, char **argv)
 	is_foreign = argc > 4 && strcmp(argv[4], "foreign") == 0;
 	is_small = argc > 4 && strcmp(argv[4], "small") == 0;
 	is_crossed = argc > 4 && strcmp(argv[4], "crossed") == 0 && threads > 2;
+	is_apart = argc > 4 && strcmp(argv[4], "apart") == 0;
 	thread_count = threads;
 	if (blocks_each * threads > MAX_BLOCKS)
 		return 2;
@@ -327,10 +342,17 @@ int main(int argc, char **argv)
 	if (is_crossed)
 		pthread_join(ids[threads - 1], NULL);
 	pthread_barrier_wait(&done);
+	if (is_apart && (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0 ||
+			 pthread_create(&ids[0], NULL, await_end, NULL) != 0))
+		return 1;
 	usleep(20000);
 	dump(argv[1]);
 	if (write(STDOUT_FILENO, "ready\n", 6) != 6)
 		return 1;
+	if (is_apart) {
+		recv(ends[0], &byte, 1, 0);
+		return 0;
+	}
 	while (read(STDIN_FILENO, &byte, 1) > 0)
 		;
 	return 0;

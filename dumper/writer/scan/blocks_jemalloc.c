@@ -423,13 +423,21 @@ static void remove_cached(struct walker *walker, uint64_t bin)
 
 static void remove_caches(struct walker *walker)
 {
+	size_t unknown = 0;
+
 	for (size_t i = 0; i < walker->threads->count; i++) {
 		uint64_t thread = walker->threads->pointers[i];
 
+		unknown += thread == 0;
 		for (uint64_t number = THREAD_AREA / 8; thread > THREAD_AREA && number > 0;
 		     number--)
 			remove_cached(walker, machine_storage_word(thread, number - 1));
 	}
+	if (unknown > 0)
+		blocks_doubt(walker->blocks,
+			     "jemalloc: the caches of %zu threads are not known: blocks in them, "
+			     "which are free, are taken for live",
+			     unknown);
 }
 
 // --- all of it ---------------------------------------------------------------------------

@@ -6,6 +6,7 @@
 #include "dumper/writer/base/machine.h"
 #include "dumper/writer/scan/blocks.h"
 #include "dumper/writer/scan/object_scan.h"
+#include "dumper/writer/scan/thread_pointers.h"
 
 #include <inttypes.h>
 #include <stddef.h>
@@ -17,9 +18,7 @@
 #include <unistd.h>
 
 enum {
-	THREAD_STORAGE = 64 << 10, // of a stack's top, where the thread descriptor is
-	THREAD_DESCRIPTOR = 4096,  // bytes below a thread pointer, where it is on some machines
-	MAX_THREADS = 1 << 20,     // more than any kernel has; the table is not believed blindly
+	MAX_THREADS = 1 << 20, // more than any kernel has; the table is not believed blindly
 };
 
 HEAP_MUST_CHECK
@@ -69,100 +68,11 @@ static struct heap_error *read_threads(struct capture *capture)
 	return NULL;
 }
 
-// Reads the end of a thread's stack. @return the address of the first of the words, *count of them
-static uint64_t read_storage(const struct capture *capture, uint64_t sp, uint64_t *words,
-			     size_t *count)
-{
-	const struct image_mapping *mapping = image_find(&capture->image, sp);
-	uint64_t size = 0;
-
-	*count = 0;
-	if (!mapping || mapping->end - sp < 64)
-		return 0;
-	size = mapping->end - sp < THREAD_STORAGE ? (mapping->end - sp) & ~UINT64_C(63)
-						  : THREAD_STORAGE;
-	image_read_padded(&capture->image, mapping->end - size, words, size);
-	*count = size / 8;
-	return mapping->end - size;
-}
-
-/*
- * Finds the head of a thread's list of robust mutexes by what comes before it: its id and the last
- * of the list. Both the list and the last are the head itself while no such mutex is held (struct
- * pthread of glibc).
- *
- * @return the head's number in the words, or 0
- */
-static size_t find_robust_head(const uint64_t *words, size_t count, uint64_t start, uint32_t tid)
-{
-	for (size_t i = count; i-- > 2;) {
-		uint64_t address = start + i * 8;
-
-		if (words[i] == address && words[i - 1] == address && (uint32_t)words[i - 2] == tid)
-			return i;
-	}
-	return 0;
-}
-
-// Bytes from that head to the thread pointer, in this version of glibc; 0: not known.
-static uint64_t robust_distance(const struct capture *capture)
-{
-	uint64_t words[THREAD_DESCRIPTOR / 8], pointer = capture->process.main_thread_pointer;
-	uint64_t start = pointer - sizeof(words);
-	size_t head;
-
-	if (pointer < sizeof(words))
-		return 0;
-	image_read_padded(&capture->image, start, words, sizeof(words));
-	head = find_robust_head(words, THREAD_DESCRIPTOR / 8, start, capture->process.pid);
-	return head ? pointer - (start + head * 8) : 0;
-}
-
-// A thread that was left asleep could not say where its storage is. glibc puts the thread
-// descriptor at the top of the stack's mapping; it begins with its own address, and its
-// third word is that too (struct pthread, tcbhead_t; System V ABI, AMD64 supplement, 6.4.6).
-// Where the thread pointer is above it, the list of robust mutexes tells the place.
-static uint64_t find_thread_pointer(const struct capture *capture,
-				    const struct heapsnap_thread *thread, uint64_t distance)
-{
-	uint64_t words[THREAD_STORAGE / 8], start;
-	size_t count, head;
-
-	start = read_storage(capture, thread->registers[HEAP_DWARF_REGISTER_SP], words, &count);
-	if (!MACHINE_STORAGE_IS_BELOW) {
-		head = distance ? find_robust_head(words, count, start, thread->tid) : 0;
-		return head ? start + head * 8 + distance : 0;
-	}
-	for (size_t i = count; i >= 8; i -= 8) {
-		uint64_t address = start + (i - 8) * 8;
-
-		if (words[i - 8] == address && words[i - 6] == address)
-			return address;
-	}
-	return 0;
-}
-
-static void find_thread_pointers(struct capture *capture)
-{
-	uint64_t distance = MACHINE_STORAGE_IS_BELOW ? 0 : robust_distance(capture);
-
-	for (uint32_t i = 0; i < capture->process.thread_count; i++) {
-		struct heapsnap_thread *thread = &capture->threads[i];
-
-		if (thread->thread_pointer != 0)
-			continue;
-		if (thread->tid == capture->process.pid)
-			thread->thread_pointer = capture->process.main_thread_pointer;
-		else
-			thread->thread_pointer = find_thread_pointer(capture, thread, distance);
-	}
-}
-
 // Begins a capture whose process, threads and image are known.
 HEAP_MUST_CHECK
 static struct heap_error *begin(struct capture *capture)
 {
-	find_thread_pointers(capture);
+	thread_pointers_find(capture);
 	capture->roots.snapshot = &capture->snapshot;
 	HEAP_TRY(strings_init(&capture->strings));
 	return heap_types_init(&capture->snapshot.types);

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/scan/thread_pointers.h"
+
+#include "dumper/writer/base/machine.h"
+
+#include <stdlib.h>
+
+enum {
+	THREAD_STORAGE = 64 << 10, // of a stack's top, where the thread descriptor is
+	THREAD_DESCRIPTOR = 4096,  // bytes below a thread pointer, where it is on some machines
+	MAX_SEARCHED = 256 << 20,  // bytes of all mappings
+};
+
+// Reads the end of a thread's stack. @return the address of the first of the words, *count of them
+static uint64_t read_storage(const struct capture *capture, uint64_t sp, uint64_t *words,
+			     size_t *count)
+{
+	const struct image_mapping *mapping = image_find(&capture->image, sp);
+	uint64_t size = 0;
+
+	*count = 0;
+	if (!mapping || mapping->end - sp < 64)
+		return 0;
+	size = mapping->end - sp < THREAD_STORAGE ? (mapping->end - sp) & ~UINT64_C(63)
+						  : THREAD_STORAGE;
+	image_read_padded(&capture->image, mapping->end - size, words, size);
+	*count = size / 8;
+	return mapping->end - size;
+}
+
+/*
+ * Finds the head of a thread's list of robust mutexes by what comes before it: its id and the last
+ * of the list. Both the list and the last are the head itself while no such mutex is held (struct
+ * pthread of glibc).
+ *
+ * @return the head's number in the words, or 0
+ */
+static size_t find_robust_head(const uint64_t *words, size_t count, uint64_t start, uint32_t tid)
+{
+	for (size_t i = count; i-- > 2;) {
+		uint64_t address = start + i * 8;
+
+		if (words[i] == address && words[i - 1] == address && (uint32_t)words[i - 2] == tid)
+			return i;
+	}
+	return 0;
+}
+
+// Bytes from that head to the thread pointer, in this version of glibc; 0: not known.
+static uint64_t robust_distance(const struct capture *capture)
+{
+	uint64_t words[THREAD_DESCRIPTOR / 8], pointer = capture->process.main_thread_pointer;
+	uint64_t start = pointer - sizeof(words);
+	size_t head;
+
+	if (pointer < sizeof(words))
+		return 0;
+	image_read_padded(&capture->image, start, words, sizeof(words));
+	head = find_robust_head(words, THREAD_DESCRIPTOR / 8, start, capture->process.pid);
+	return head ? pointer - (start + head * 8) : 0;
+}
+
+// A thread descriptor begins with its own address, and its third word is that too (struct pthread,
+// tcbhead_t; System V ABI, AMD64 supplement, 6.4.6).
+static bool is_descriptor(const uint64_t *words, uint64_t address)
+{
+	return words[0] == address && words[2] == address;
+}
+
+// A thread that was left asleep could not say where its storage is. glibc puts the thread
+// descriptor at the top of the stack's mapping. Where the thread pointer is above it, the list of
+// robust mutexes tells the place.
+static uint64_t find_thread_pointer(const struct capture *capture,
+				    const struct heapsnap_thread *thread, uint64_t distance)
+{
+	uint64_t words[THREAD_STORAGE / 8], start;
+	size_t count, head;
+
+	start = read_storage(capture, thread->registers[HEAP_DWARF_REGISTER_SP], words, &count);
+	if (!MACHINE_STORAGE_IS_BELOW) {
+		head = distance ? find_robust_head(words, count, start, thread->tid) : 0;
+		return head ? start + head * 8 + distance : 0;
+	}
+	for (size_t i = count; i >= 8; i -= 8) {
+		uint64_t address = start + (i - 8) * 8;
+
+		if (is_descriptor(words + i - 8, address))
+			return address;
+	}
+	return 0;
+}
+
+// --- threads whose stacks are not known ---------------------------------------------
+
+static uint32_t count_unknown(const struct capture *capture)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < capture->process.thread_count; i++)
+		count += capture->threads[i].thread_pointer == 0;
+	return count;
+}
+
+static bool has_tid(const uint64_t *words, size_t count, uint32_t tid)
+{
+	if (count > THREAD_DESCRIPTOR / 8)
+		count = THREAD_DESCRIPTOR / 8;
+	for (size_t i = 0; i < count; i++) {
+		if ((uint32_t)words[i] == tid || (uint32_t)(words[i] >> 32) == tid)
+			return true;
+	}
+	return false;
+}
+
+// A descriptor has the thread's id.
+static void note_descriptor(struct capture *capture, uint64_t address, const uint64_t *words,
+			    size_t count)
+{
+	for (uint32_t i = 0; i < capture->process.thread_count; i++) {
+		struct heapsnap_thread *thread = &capture->threads[i];
+
+		if (thread->thread_pointer == 0 && has_tid(words, count, thread->tid)) {
+			thread->thread_pointer = address;
+			return;
+		}
+	}
+}
+
+static void search_range(struct capture *capture, uint64_t start, uint64_t end, uint64_t *words)
+{
+	size_t count = (end - start) / 8;
+
+	image_read_padded(&capture->image, start, words, end - start);
+	for (size_t i = 0; i + 8 <= count; i += 8) {
+		if (is_descriptor(words + i, start + i * 8))
+			note_descriptor(capture, start + i * 8, words + i, count - i);
+	}
+}
+
+// The descriptor of the main thread lies where the loader got memory for it, or at the start of the heap;
+// those of others at the ends of their stacks.
+static void search(struct capture *capture, uint64_t *words)
+{
+	const struct image *image = &capture->image;
+	uint64_t searched = 0;
+
+	for (size_t i = 0; i < image->mapping_count && searched < MAX_SEARCHED; i++) {
+		const struct image_mapping *mapping = &image->mappings[i];
+		uint64_t size = mapping->end - mapping->start;
+
+		if (!image_is_private_memory(mapping) && mapping->kind != IMAGE_HEAP)
+			continue;
+		if (size > THREAD_STORAGE)
+			size = THREAD_STORAGE;
+		searched += 2 * size;
+		search_range(capture, mapping->end - size, mapping->end, words);
+		if (count_unknown(capture) == 0)
+			return;
+		search_range(capture, mapping->start, mapping->start + size, words);
+	}
+}
+
+void thread_pointers_find(struct capture *capture)
+{
+	uint64_t distance = MACHINE_STORAGE_IS_BELOW ? 0 : robust_distance(capture);
+	uint64_t *words;
+
+	for (uint32_t i = 0; i < capture->process.thread_count; i++) {
+		struct heapsnap_thread *thread = &capture->threads[i];
+
+		if (thread->thread_pointer != 0)
+			continue;
+		if (thread->tid == capture->process.pid)
+			thread->thread_pointer = capture->process.main_thread_pointer;
+		else
+			thread->thread_pointer = find_thread_pointer(capture, thread, distance);
+	}
+	words = MACHINE_STORAGE_IS_BELOW && count_unknown(capture) > 0 ? malloc(THREAD_STORAGE)
+								       : NULL;
+	if (words)
+		search(capture, words);
+	free(words);
+}
