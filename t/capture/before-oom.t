@@ -12,7 +12,10 @@ use Test::More;
 use Time::HiRes qw(sleep);
 
 my $build = abs_path($ENV{BUILD} || 'build');
-my $limit = 256 << 20;
+# A program waits 30 s for its snapshot: on an emulated processor that must be a small one. The library and
+# the writer need as much there as elsewhere, which is a larger share of the memory.
+my ($mib, $used, $most) = $Heapsh::patience > 60 ? (64, qr/[3-5]\d/, 0.4) : (256, qr/1\d\d/, 0.5);
+my $limit = $mib << 20;
 my $watched;    # exit status of heapsnap watch
 
 # Starts a program in a group of its own. @return the program and its group
@@ -32,7 +35,7 @@ sub grow {
 sub is_good {
     my ($file, $name) = @_;
     my $info = Heapsh::ask_json($file, 'info');
-    cmp_ok $info->{bytes}, '>', 0.5 * $limit, "$name: when most of the memory was used";
+    cmp_ok $info->{bytes}, '>', $most * $limit, "$name: when most of the memory was used";
     cmp_ok $info->{bytes}, '<', $limit, "$name: and not all";
     like scalar Heapsh::ask($file, 'types'), qr/struct piece/, "$name: it has types" if $_[2];
 }
@@ -67,14 +70,14 @@ SKIP: {
     undef $program;
 
     # It comes near the end, and lives.
-    ($program, $group) = start([ "$build/heapsnap", 'run', '--before-oom', '--' ], 205, 1, 100);
+    ($program, $group) = start([ "$build/heapsnap", 'run', '--before-oom', '--' ], int(0.8 * $mib + 0.5), 1, 100);
     my ($text, $status) = do { print { $program->{in} } "\n"; ($program->line, 0) };
     is $text, 'grown', 'near: it goes on';
     sleep 1;
     is scalar(@files = $program->snapshots), 1, 'near: it has left one snapshot, and no more';
     is(($program->finish)[1], 0, 'near: exit status');
 
-    ($program, $group) = start([ "$build/heapsnap", 'run', '--before-oom', '--' ], 32);
+    ($program, $group) = start([ "$build/heapsnap", 'run', '--before-oom', '--' ], $mib / 8);
     is(grow($program), 0, 'far: it ends by itself');
     is scalar(@files = $program->snapshots), 0, 'far: no snapshot';
 }
@@ -87,7 +90,7 @@ SKIP: {
     is grow($program), 9, 'watch: it is killed for its memory';
     my ($file) = $output->() =~ m{^(/\S+\.snap)$}m;
     ok $file, 'watch: its snapshot' or diag $output->();
-    like $output->(), qr/^heapsnap: \d+ \(grow\): 1\d\d of 256 MiB are used of \/sys\/fs\/cgroup\S+$/m, 'watch: why';
+    like $output->(), qr/^heapsnap: \d+ \(grow\): $used of $mib MiB are used of \/sys\/fs\/cgroup\S+$/m, 'watch: why';
     is $watched, 0, 'watch: exit status';
     is_good($file, 'watch', 1) if $file;
 
@@ -99,7 +102,7 @@ SKIP: {
     ok $output->() =~ m{^(/\S+\.snap)$}m, 'watch, 16 threads: its snapshot' or diag $output->();
     is $watched, 0, 'watch, 16 threads: exit status';
 
-    ($program, $group) = start([], 16);
+    ($program, $group) = start([], $mib / 16);
     $output = watch($program);
     is grow($program), 0, 'watch: it ends by itself';
     like $output->(), qr/^heapsnap: \d+ has ended, and its memory had not come near an end\n\z/, 'watch: says so';
