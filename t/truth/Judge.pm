@@ -9,7 +9,7 @@ package Judge;
 #
 # A result holds sums, which add() adds up: objects and bytes of logged blocks; typed and
 # right ones of them, each in objects and bytes; miscounted (the right type, but another number
-# of elements), parts (logged parts of pools), right_parts, other_parts (which have another type), nodes and typed_nodes (blocks that the program's
+# of elements), parts (logged parts of pools), right_parts, other_parts (which have another type), false_parts (that are not logged), nodes and typed_nodes (blocks that the program's
 # code allocated without knowing, as C++'s containers do); and wrong: {what} => {objects, bytes,
 # example}.
 
@@ -25,7 +25,7 @@ our $where = "$build/truth";
 # truth.c has the same constant.
 my $hide = 0xa5c3f00f << 32 | 0xda7a5eed;
 
-my @sums = qw(objects bytes typed typed_bytes right right_bytes miscounted parts right_parts other_parts nodes node_bytes typed_nodes typed_node_bytes);
+my @sums = qw(objects bytes typed typed_bytes right right_bytes miscounted parts right_parts other_parts false_parts nodes node_bytes typed_nodes typed_node_bytes);
 my %basic = (
     'unsigned' => 'unsigned int', 'uint32_t' => 'unsigned int', 'int32_t' => 'int',
     'uint64_t' => 'unsigned long', 'int64_t' => 'long', 'size_t' => 'unsigned long',
@@ -202,14 +202,15 @@ sub judge_nodes {
 
 # Judges heapsh's answers about the logged parts. Parts are found by their types.
 sub judge_parts {
-    my ($result, $snapshot, $parts) = @_;
+    my ($result, $snapshot, $parts, $blocks) = @_;
     my %types = map { $_ => 1 } values %$parts;
     $result->{parts} = keys %$parts;
     for my $type (sort keys %types) {
         my $next = find($snapshot, 'type', $type =~ s/^struct //r);
         while (my ($address) = $next->()) {
-            my $logged = $parts->{$address} // next;
-            $result->{ plain($logged) eq plain($type) ? 'right_parts' : 'other_parts' }++;
+            my $logged = $parts->{$address};
+            my $answer = !defined $logged ? 'false_parts' : plain($logged) eq plain($type) ? 'right_parts' : 'other_parts';
+            $result->{$answer}++ if defined $logged || !$blocks->{$address};
         }
     }
 }
@@ -243,7 +244,7 @@ sub program {
     my ($truth, $parts) = read_log(path($name, $variant, 'log'));
     my $snapshot = path($name, $variant, 'snap');
     my $result = { name => $name, (map { $_ => 0 } @sums), wrong => {}, evidence => {} };
-    judge_parts($result, $snapshot, $parts);
+    judge_parts($result, $snapshot, $parts, $truth);
     my ($groups, $logged) = group($snapshot, "$name.$variant", $truth);
     my $missing = keys(%$truth) - $logged;
     die "$name.$variant: $missing logged blocks are not in the snapshot\n" if $missing;

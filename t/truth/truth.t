@@ -36,6 +36,7 @@ for my $program (Judge::all()) {
         cmp_ok +(Judge::parts($result))[0], '>=', $floor->[0], "$name.$variant: parts that have their type";
         cmp_ok +(Judge::parts($result))[1], '>=', $floor->[1], "$name.$variant: typed parts of the right type";
     }
+    is $result->{false_parts}, 0, "$name.$variant: what is free is no part" if $part_floor{$name};
     $table .= join '', Judge::evidence($result), Judge::causes($result, 5) if $ENV{V};
 }
 diag "\n$table";

@@ -19,11 +19,12 @@
 
 enum {
 	MIN_BLOCK = 256,
-	MAX_BLOCK = 256 << 20,
+	MAX_BLOCK = 16 << 20,   // larger ones are not cut, since all of a block is read
 	MIN_TARGETS = 2,        // places in a block that pointers lead to, for formats to be tried
 	LEAST_INTERIOR = 8,     // bytes: a header
 	SAMPLE_BLOCKS = 16,     // of a site, that all formats are tried with
-	SAMPLE_WORDS = 1 << 16, // likewise, in all but the first block
+	SAMPLE_WORDS = 1 << 16, // likewise, in all but the last block
+	SITES_LIKE = 64,        // where no sites are known, blocks are those of so many
 	SAMPLE_TARGETS = 64,    // places of a block, to see if a format is possible
 	MAX_HEAD = 4096,        // bytes of a block before its first chunk
 	FORMATS = 2 * (1 + 2 + 3 + 4 + 6),
@@ -121,6 +122,11 @@ static void list_formats(struct trial *trials)
 static heap_site_id site_of(const struct search *search, heap_object_id object)
 {
 	return search->capture->maker_of_kind[search->capture->objects.kind[object]];
+}
+
+static bool has_sites(const struct search *search)
+{
+	return search->capture->process.origin == HEAPSNAP_ORIGIN_LIBRARY;
 }
 
 // --- targets ------------------------------------------------------------------
@@ -467,10 +473,10 @@ static size_t end_of_site(const struct candidates *candidates, size_t first)
 static void mark_sample(const struct search *search, const struct candidates *candidates,
 			size_t first, size_t end, bool *is_marked)
 {
-	size_t step = (end - first) / SAMPLE_BLOCKS + 1;
-	uint64_t words = 0;
+	uint64_t share = has_sites(search) ? 1 : SITES_LIKE, words = 0;
+	size_t step = (end - first) / (share * SAMPLE_BLOCKS) + 1;
 
-	for (size_t i = first; i < end && words < SAMPLE_WORDS; i += step) {
+	for (size_t i = first; i < end && words < share * SAMPLE_WORDS; i += step) {
 		heap_object_id object = candidates->items[i].object;
 
 		is_marked[object] = true;
@@ -642,8 +648,7 @@ static bool is_likely(const struct search *search, heap_object_id object)
 {
 	const struct site_arenas *site = &search->sites[site_of(search, object)];
 
-	return site->arenas * UINT64_C(2) > site->blocks &&
-	       search->capture->process.origin == HEAPSNAP_ORIGIN_LIBRARY;
+	return has_sites(search) && site->arenas * UINT64_C(2) > site->blocks;
 }
 
 static int compare_arenas(const void *left, const void *right)
