@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/base/alias.h"
 
+#include "lib/base/array.h"
+#include "lib/base/cleanup.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,41 +43,32 @@ const struct alias *aliases_find(const struct aliases *aliases, const char *name
 	return NULL;
 }
 
-// Makes room for one where its name belongs. Takes over both texts, if there is memory.
-static bool insert(struct aliases *aliases, char *name, char *text)
+// Inserts an alias by its name, for which there is room. Takes over both strings.
+static void insert(struct aliases *aliases, char *name, char *text)
 {
-	struct alias *larger =
-		realloc(aliases->aliases, (aliases->count + 1) * sizeof(*aliases->aliases));
+	struct alias *list = aliases->aliases;
 	size_t at = 0;
 
-	if (!larger)
-		return false;
-	aliases->aliases = larger;
-	while (at < aliases->count && strcmp(larger[at].name, name) < 0)
+	while (at < aliases->count && strcmp(list[at].name, name) < 0)
 		at++;
-	memmove(larger + at + 1, larger + at, (aliases->count - at) * sizeof(*larger));
-	larger[at] = (struct alias){ name, text };
+	memmove(list + at + 1, list + at, (aliases->count - at) * sizeof(*list));
+	list[at] = (struct alias){ name, text };
 	aliases->count++;
-	return true;
 }
 
 struct heap_error *aliases_set(struct aliases *aliases, const char *name, const char *text)
 {
-	char *name_copy, *text_copy;
+	CLEANUP_FREE char *name_copy = strdup(name), *text_copy = strdup(text);
 
 	if (!is_name(name))
 		return heap_error_create(HEAP_ERROR_ARGUMENT,
 					 "%s: names are of letters, digits, - and _", name);
-	name_copy = strdup(name);
-	text_copy = strdup(text);
-	if (name_copy && text_copy) {
-		aliases_remove(aliases, name);
-		if (insert(aliases, name_copy, text_copy))
-			return NULL;
-	}
-	free(name_copy);
-	free(text_copy);
-	return heap_error_out_of_memory();
+	if (!name_copy || !text_copy)
+		return heap_error_out_of_memory();
+	HEAP_TRY(heap_reserve(aliases->aliases, aliases->capacity, aliases->count + 1));
+	aliases_remove(aliases, name);
+	insert(aliases, keep(name_copy), keep(text_copy));
+	return NULL;
 }
 
 bool aliases_remove(struct aliases *aliases, const char *name)

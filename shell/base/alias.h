@@ -20,7 +20,7 @@ struct aliases {
 		char *name;
 		char *text;
 	} * aliases; /**< [count] by name */
-	size_t count;
+	size_t count, capacity;
 };
 
 void aliases_deinit(struct aliases *aliases);

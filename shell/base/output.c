@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/base/output.h"
 
+#include "lib/base/array.h"
 #include "lib/base/escape.h"
 #include "shell/base/wrap.h"
 
@@ -29,8 +30,7 @@ struct output {
 	void *context;
 	unsigned columns, rows; // that it was told; 0: none
 	int width;              // columns of the terminal, 0: it is none; UNKNOWN: not asked yet
-	char *line;             // [line_length] of a line that goes on; NULL: none
-	size_t line_length;
+	struct HEAP_ARRAY(char) line; // an incomplete line, with a NUL that does not count
 	uint32_t dropped_columns;
 };
 
@@ -53,7 +53,7 @@ struct output *output_create(FILE *stream, enum output_mode mode, bool colours)
 void output_destroy(struct output *output)
 {
 	if (output)
-		free(output->line);
+		heap_array_deinit(&output->line);
 	free(output);
 }
 
@@ -76,28 +76,26 @@ static void put(void *stream, const char *bytes, size_t size)
 	fwrite(bytes, 1, size, stream);
 }
 
-// Writes what there is of a line.
+// Writes the incomplete line.
 static void end_line(struct output *output)
 {
-	if (!output->line)
+	if (output->line.count == 0)
 		return;
-	wrap_line(output->line, output_columns(output), put, output->stream);
-	free(output->line);
-	output->line = NULL;
-	output->line_length = 0;
+	wrap_line(output->line.items, output_columns(output), put, output->stream);
+	output->line.count = 0;
 }
 
 // Adds to the line. @return false: there is no memory
 static bool extend_line(struct output *output, const char *text, size_t length)
 {
-	char *larger = realloc(output->line, output->line_length + length + 1);
+	struct heap_error *error = heap_array_reserve(&output->line, length + 1);
 
-	if (!larger)
+	heap_error_destroy(error);
+	if (error)
 		return false;
-	memcpy(larger + output->line_length, text, length);
-	output->line = larger;
-	output->line_length += length;
-	larger[output->line_length] = '\0';
+	memcpy(output->line.items + output->line.count, text, length);
+	output->line.count += length;
+	output->line.items[output->line.count] = '\0';
 	return true;
 }
 
@@ -306,12 +304,10 @@ static const char *put_paragraph(struct output *output, const char *text)
 		is_first = false;
 		text += length + (text[length] == '\n');
 	}
-	if (output->line)
-		wrap_cell(output->line, columns < PROSE_COLUMNS ? columns : PROSE_COLUMNS, 0, put,
-			  output->stream);
-	free(output->line);
-	output->line = NULL;
-	output->line_length = 0;
+	if (output->line.count > 0)
+		wrap_cell(output->line.items, columns < PROSE_COLUMNS ? columns : PROSE_COLUMNS, 0,
+			  put, output->stream);
+	output->line.count = 0;
 	if (text[-1] == '\n')
 		putc('\n', output->stream);
 	return text;
