@@ -15,6 +15,10 @@ static const char *const text_functions[] = {
 	"getcwd",          "realpath",  "realpath_chk",       // getcwd(3), realpath(3)
 };
 
+enum {
+	LEAST_RESERVE = 1 << 16, // bytes; it has room for the exceptions of some threads
+};
+
 static const char *skip_prefix(const char *name, const char *prefix)
 {
 	size_t length = strlen(prefix);
@@ -22,11 +26,17 @@ static const char *skip_prefix(const char *name, const char *prefix)
 	return strncmp(name, prefix, length) == 0 ? name + length : name;
 }
 
+static const char *file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
 // glibc's libc.so.6, and musl's, which is the dynamic linker as well.
 static bool is_libc(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
+	const char *name = file_name(path);
 
 	return strncmp(name, "libc.", 5) == 0 || strncmp(name, "libc-", 5) == 0 ||
 	       strncmp(name, "ld-musl-", 8) == 0;
@@ -47,6 +57,23 @@ static bool allocates_text(const struct capture *capture, heap_site_id id)
 			return true;
 	}
 	return false;
+}
+
+// True of the block that libstdc++ keeps for exceptions that are thrown when memory is short. It has no
+// symbol, but begins with the length of its first free part (libsupc++/eh_alloc.cc).
+static bool is_reserve(const struct inference *inference, const struct kind *kind)
+{
+	const struct capture *capture = inference->capture;
+	const struct heap_site *site = &capture->snapshot.sites[kind->site];
+	heap_object_id object = inference->kinds.members[kind->first];
+	uint64_t length = 0;
+
+	if (kind->count != 1 || kind->size < LEAST_RESERVE || site->module == HEAP_NO_INDEX ||
+	    strncmp(file_name(capture->modules.modules[site->module].path), "libstdc++.so", 12) !=
+		    0)
+		return false;
+	pages_read(inference->pages, capture->objects.address[object], &length, sizeof(length));
+	return length > 0 && length <= kind->size;
 }
 
 struct heap_error *libc_blocks_add_types(struct capture *capture)
@@ -72,7 +99,8 @@ struct heap_error *libc_blocks_claim(struct inference *inference)
 		const struct kind *kind = &kinds->kinds[i];
 
 		if (kind->site >= inference->capture->snapshot.site_count ||
-		    !allocates_text(inference->capture, kind->site))
+		    (!allocates_text(inference->capture, kind->site) &&
+		     !is_reserve(inference, kind)))
 			continue;
 		for (uint32_t j = 0; j < kind->count; j++)
 			HEAP_TRY(claims_add(&inference->claims, RANK_SITE,
