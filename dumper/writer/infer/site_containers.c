@@ -4,6 +4,10 @@
 #include "dumper/writer/base/progress.h"
 #include "lib/types/templates.h"
 
+enum {
+	MAX_EDGES = 4096, // of a block, that are examined
+};
+
 // Those whose nodes lead back to them.
 static const char *const templates[] = {
 	"map<",           "multimap<",           "set<",           "multiset<",           "list<",
@@ -23,7 +27,8 @@ static bool is_container(const struct heap_types *types, heap_type_id type)
 
 // The container that the code at a site makes in blocks of a size: the one that its result is assigned to, or
 // else the only one of that size that it handles. HEAP_NO_TYPE: there is none.
-static heap_type_id find_container(const struct inference *inference, const struct kind *kind)
+static heap_type_id find_container(const struct inference *inference, const struct kind *kind,
+				   bool *is_result)
 {
 	const struct site_types *site_types = &inference->kinds.site_types[kind->site];
 	const struct heap_types *types = inference->layouts.types;
@@ -34,6 +39,7 @@ static heap_type_id find_container(const struct inference *inference, const stru
 		bool is_it = types->types[handled->type].size == kind->size &&
 			     is_container(types, handled->type);
 
+		*is_result = handled->is_result;
 		if (handled->is_result)
 			return is_it ? handled->type : HEAP_NO_TYPE;
 		if (is_it && found != HEAP_NO_TYPE)
@@ -70,18 +76,48 @@ static bool is_consistent(const struct inference *inference, heap_object_id obje
 	return has_pointer;
 }
 
+// True if an object has a pointer into another one. Of the many that an array may have, the first are examined.
+static bool leads_to(const struct heap_snapshot *snapshot, heap_object_id from, heap_object_id to)
+{
+	uint32_t first = snapshot->edge_first[from], end = snapshot->edge_first[from + 1];
+
+	for (uint32_t edge = first; edge < end && edge < first + MAX_EDGES; edge++) {
+		progress_step();
+		if (snapshot->edge_target[edge] == to)
+			return true;
+	}
+	return false;
+}
+
+// True if an object leads to itself, at once or through a node: no other struct of two or three pointers does.
+static bool is_in_ring(const struct heap_snapshot *snapshot, heap_object_id object)
+{
+	uint32_t end = snapshot->edge_first[object + 1];
+
+	for (uint32_t edge = snapshot->edge_first[object]; edge < end; edge++) {
+		heap_object_id target = snapshot->edge_target[edge];
+
+		if (target == object || leads_to(snapshot, target, object))
+			return true;
+	}
+	return false;
+}
+
 struct heap_error *site_containers_claim(struct inference *inference)
 {
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
 	const struct kinds *kinds = &inference->kinds;
 
 	for (uint32_t i = 0; i < kinds->count; i++) {
 		const struct kind *kind = &kinds->kinds[i];
-		heap_type_id type = find_container(inference, kind);
+		bool is_result = false;
+		heap_type_id type = find_container(inference, kind, &is_result);
 
 		for (uint32_t j = 0; type != HEAP_NO_TYPE && j < kind->count; j++) {
 			heap_object_id object = kinds->members[kind->first + j];
 
-			if (is_consistent(inference, object, type))
+			if (is_consistent(inference, object, type) &&
+			    (is_result || is_in_ring(snapshot, object)))
 				HEAP_TRY(claims_add(&inference->claims, RANK_TAG,
 						    &(struct claim){ object, type, 1,
 								     HEAP_EVIDENCE_SITE, true }));
