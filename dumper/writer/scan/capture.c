@@ -378,6 +378,27 @@ static void add_doubt(struct capture *capture, const char *doubt)
 		 length ? "; " : "", doubt);
 }
 
+// No allocator is found in a core file that lacks its memory: says that rather.
+HEAP_MUST_CHECK
+static struct heap_error *blame_core(const struct core *core, struct heap_error *error)
+{
+	bool has_none = core->written == 0 && core->left_out > 0;
+
+	if (!error || heap_error_code(error) != HEAP_ERROR_ABSENT ||
+	    (core->missing == 0 && !has_none))
+		return error;
+	heap_error_destroy(error);
+	if (core->missing > 0)
+		return heap_error_create(HEAP_ERROR_ABSENT,
+					 "the core file is cut short: %" PRIu64
+					 " bytes are missing, the allocator's among them",
+					 core->missing);
+	return heap_error_create(HEAP_ERROR_ABSENT,
+				 "the core file lacks the allocator's memory: %" PRIu64
+				 " bytes were left out, by coredump_filter as core(5) has it",
+				 core->left_out);
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *find_by_allocators(struct capture *capture)
 {
@@ -390,7 +411,7 @@ static struct heap_error *find_by_allocators(struct capture *capture)
 		return heap_error_out_of_memory();
 	for (uint32_t i = 0; i < capture->process.thread_count; i++)
 		pointers[i] = capture->threads[i].thread_pointer;
-	HEAP_TRY(blocks_find(&blocks, &capture->image, &threads));
+	HEAP_TRY(blame_core(&capture->core, blocks_find(&blocks, &capture->image, &threads)));
 	memcpy(capture->allocators, blocks.allocators, sizeof(capture->allocators));
 	if (blocks.doubts[0])
 		add_doubt(capture, blocks.doubts);

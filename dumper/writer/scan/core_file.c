@@ -255,6 +255,10 @@ static struct heap_error *add_segment(struct core *core, const Elf64_Phdr *from)
 	if (segment.size > wanted)
 		segment.size = wanted;
 	core->missing += wanted - segment.size;
+	if (segment.protection & PROT_WRITE) {
+		core->written += wanted;
+		core->left_out += from->p_memsz - wanted;
+	}
 	return heap_array_append(&core->segments, segment);
 }
 

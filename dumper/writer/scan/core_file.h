@@ -39,6 +39,8 @@ struct core {
 	char program[17];
 	char command[81];
 	uint64_t missing;             /**< bytes that the file should have, but has been cut off */
+	uint64_t written;             /**< bytes of writable memory that are to be in the file */
+	uint64_t left_out;            /**< likewise, that are not to be */
 	char *names;                  /**< private: of the mapped files */
 	struct HEAP_ARRAY(int) files; /**< private: mapped files that are open */
 	uint64_t file_size;           /**< private: bytes */
