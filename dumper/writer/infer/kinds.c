@@ -84,11 +84,12 @@ static uint64_t find_tag(const struct inference *inference, const struct kind *o
 // Keeps the results for a kind while it has the same blocks.
 static void keep_news(struct kind *kind, const struct kind *old)
 {
-	bool is_kept = old && is_same(kind, old) && kind->count == old->count;
+	const struct kind *kept =
+		old && is_same(kind, old) && kind->count == old->count ? old : NULL;
 
 	for (enum naming_evidence i = 0; i < NAMINGS; i++) {
-		kind->news[i] = is_kept ? old->news[i] : kind->count;
-		kind->is_mixed[i] = is_kept && old->is_mixed[i];
+		kind->news[i] = kept ? kept->news[i] : kind->count;
+		kind->is_mixed[i] = kept && kept->is_mixed[i];
 	}
 }
 

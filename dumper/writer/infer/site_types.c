@@ -105,13 +105,13 @@ static bool is_all_of(const struct heap_types *types, heap_type_id whole, heap_t
 	return false;
 }
 
-// What a variable says of the result of a call.
+// The evidence of a variable for the result of a call.
 struct holder {
 	heap_type_id pointee; // HEAP_NO_TYPE: there is none
 	bool is_receiver;     // "this" of an inlined constructor, which may be that of a base
 };
 
-// Replaces a holder by one that says more.
+// Replaces a holder by a better one.
 static void improve(const struct heap_types *types, struct holder *holder,
 		    const struct holder *other)
 {

@@ -39,7 +39,7 @@ static bool is_plausible(const struct heap_elf_file *elf, int64_t offset)
 #endif
 }
 
-// What the tables of all threads agree on. @return false: they do not, or the module has no block
+// Finds the offset that the tables of all threads have. @return false: they differ, or have none
 static bool find_in_tables(const struct capture *capture, uint64_t number, int64_t *offset)
 {
 	bool found = false;
