@@ -42,6 +42,18 @@ static int compare_ids(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
+// True if a chunk whose size is not rounded is a whole number of a type: an array, rather than one with
+// other bytes behind it.
+static bool is_many(const struct inference *inference, heap_object_id object, heap_type_id type)
+{
+	uint8_t flags = inference->capture->objects.flags[object];
+	uint64_t stride = layouts_size(&inference->layouts, type);
+	uint64_t size = inference_size(inference, object);
+
+	return (flags & ARENA_CHUNK) && !(flags & ARENA_ROUNDED) && size > stride &&
+	       size % stride == 0;
+}
+
 // The types of a size that have the hinted part, by their numbers. No more of them are read
 // than it takes to know that they are too many.
 static void add_wholes(const struct inference *inference, const struct hint *hint,
@@ -76,7 +88,8 @@ static void add_wholes(const struct inference *inference, const struct hint *hin
 	for (uint32_t i = 0; i < count && !candidates->too_many; i++) {
 		struct layout_claim claim = layouts_fit(layouts, wholes[i], size, slack);
 
-		if (claim.fit == LAYOUT_NONE)
+		if (claim.fit == LAYOUT_NONE ||
+		    (claim.fit == LAYOUT_EXACT && is_many(inference, object, wholes[i])))
 			continue;
 
 		struct candidate *added = candidates_add(candidates, claim);
