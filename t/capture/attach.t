@@ -162,7 +162,7 @@ SKIP: {
 
 {
     # ptrace(PTRACE_SEIZE)
-    my $program = start('steady');
+    my $program = start('steady', args => [ 0, 'alone' ]);
     my $ptrace = `uname -m` eq "x86_64\n" ? 101 : 117;
     is syscall($ptrace, 0x4206, $program->pid + 0, 0, 0), 0, 'traced: by this test';
     is_refused($program->pid, "is being traced by $$", 'traced');
@@ -172,7 +172,7 @@ SKIP: {
 
 SKIP: {
     skip 'not root', 2 if $> != 0 || system('setpriv --reuid=65534 true 2>/dev/null') != 0;
-    my $program = start('steady');
+    my $program = start('steady', args => [ 0, 'alone' ]);
     my $pid = $program->pid;
     # From a place that nobody may enter.
     system("mkdir -p /tmp/heapsnap-$$ && cp $build/heapsnap $build/heapsnap-writer /tmp/heapsnap-$$ && chmod 755 /tmp/heapsnap-$$");

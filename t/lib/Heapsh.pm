@@ -5,6 +5,7 @@ package Heapsh;
 #
 #	my $program = Heapsh->start('shapes');      # waits until it prints "ready"
 #	my $file    = $program->capture;            # kill -QUIT, waits for the file
+#	my $file    = $program->capture_and_hold;   # the same of threads that take all processors
 #	my @lines   = Heapsh::ask($file, 'find', '--count', 'type', 'struct node');
 #	my $answer  = Heapsh::ask_json($file, 'count');
 #	my @texts   = Heapsh::ask_lines($file, 'show list', 'find leaked');    # in one process
