@@ -61,11 +61,13 @@ for my $compiler (qw(gcc clang)) {
 # The constructor that has the block first is that of a base, which is inlined, and has the whole size.
 my $whole = <<'END';
 #include "dumper/heapsnap.h"
+#include <memory>
 #include <stdint.h>
 #include <vector>
 struct point { double x, y, z; };
 struct base { long first, second; base() : first(1), second(2) {} };
 struct derived : base { derived() { second = 3; } };
+std::shared_ptr<point> common = std::make_shared<point>();
 uintptr_t kept[100]; // says nothing of what it holds
 static int count;
 __attribute__((noinline)) static void make(int number)
@@ -73,6 +75,8 @@ __attribute__((noinline)) static void make(int number)
 	auto *points = new std::vector<point>(3);
 	kept[count++] = (uintptr_t)points;
 	(*points)[1].x = number;
+	auto *shared = new std::shared_ptr<point>(common);
+	kept[count++] = (uintptr_t)shared;
 	base *plain = new base;
 	kept[count++] = (uintptr_t)plain;
 	derived *more = new derived;
@@ -92,7 +96,7 @@ for my $way ('g++ -O2', 'g++ -O3', 'clang++ -O2') {
         my $file = Heapsh::capture_source("$directory/whole.cc", $way, text => $whole);
         my %count;
         $count{ $_->{type} =~ s/^\w+ |\[\d+\]$//gr }++ for @{ Heapsh::ask_json($file, 'find', 'site', 'whole.cc')->{objects} };
-        is_deeply \%count, { 'std::vector<point>' => 10, 'point' => 10, 'base' => 10, 'derived' => 10 },
+        is_deeply \%count, { 'std::vector<point>' => 10, 'std::shared_ptr<point>' => 10, 'point (make_shared)' => 1, 'point' => 10, 'base' => 10, 'derived' => 10 },
             "$way: objects have the class that the program made" or diag explain \%count;
     }
 }

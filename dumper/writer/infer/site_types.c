@@ -261,8 +261,12 @@ static struct heap_error *fill(struct capture *capture, struct module *module, u
 	struct holder result = find_result(capture, module, address);
 	uint32_t last = last_depth(types, count);
 
-	if (is_internal(&capture->snapshot.types, &result))
+	if (is_internal(&capture->snapshot.types, &result)) {
 		find_whole(&capture->snapshot.types, types, count, &result);
+		// The register has something else since, such as a std::_Sp_counted_base that is shared.
+		if (is_internal(&capture->snapshot.types, &result))
+			result.pointee = HEAP_NO_TYPE;
+	}
 	if (result.pointee != HEAP_NO_TYPE)
 		add(site_types, &(struct site_type){ result.pointee, 0, true });
 	for (size_t i = 0; i < count; i++) {
