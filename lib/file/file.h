@@ -143,6 +143,13 @@ void heap_file_writer_put(struct heap_file_writer *writer, uint64_t value);
 void heap_file_writer_put_values(struct heap_file_writer *writer, const uint64_t *values,
 				 size_t count);
 
+/** Gets values @p first to @p first + @p count - 1 of a column. Several threads may call it at once. */
+typedef void heap_file_get(void *context, uint64_t first, size_t count, uint64_t *values);
+
+/** Puts a whole section of @p count values or bytes, which several threads get, encode and compress. */
+void heap_file_writer_put_column(struct heap_file_writer *writer, uint64_t count,
+				 heap_file_get *get, void *context);
+
 /** For HEAP_ENCODING_BYTES. */
 void heap_file_writer_put_bytes(struct heap_file_writer *writer, const void *bytes, size_t size);
 

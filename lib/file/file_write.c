@@ -18,6 +18,7 @@ enum {
 	LEVEL = 1,
 	WINDOW_BITS = 15,
 	MEMORY_LEVEL = 9,
+	PIECE = 1024,   // values of a column that are encoded at a time
 	UNDECIDED = -1, // no strategy of zlib
 	IN_MEMORY = -1, // no descriptor
 };
@@ -37,6 +38,13 @@ struct entry {
 	uint32_t blocks, table_crc;
 };
 
+// A section whose values are gotten block by block.
+struct column {
+	heap_file_get *get; // NULL: there is none
+	void *context;
+	uint64_t first, end; // the first value in the batch, and behind the last of all
+};
+
 struct heap_file_writer {
 	int descriptor;  // or IN_MEMORY
 	uint8_t *memory; // [position] if IN_MEMORY
@@ -49,10 +57,11 @@ struct heap_file_writer {
 	int strategy;                  // zlib's, for the current section
 	struct block batch[BATCH_MAX]; // [batch_size]
 	size_t batch_size;
-	size_t filled;   // blocks of the batch that are full
-	size_t elements; // in the block that is being filled
-	uint64_t last;   // value, for differences
-	uint8_t *table;  // [table_size] of the current section
+	struct column column; // that the batch has yet to be filled from
+	size_t filled;        // blocks of the batch that are full
+	size_t elements;      // in the block that is being filled
+	uint64_t last;        // value, for differences
+	uint8_t *table;       // [table_size] of the current section
 	size_t table_size, table_capacity;
 };
 
@@ -174,12 +183,71 @@ static struct heap_error *deflate_block(struct block *block, int strategy)
 	return NULL;
 }
 
+// @return the end of the bytes
+static uint8_t *encode_varints(uint8_t *at, const uint64_t *values, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		at += heap_varint_put(at, values[i]);
+	return at;
+}
+
+static uint8_t *encode_differences(uint8_t *at, const uint64_t *values, size_t count,
+				   uint64_t *last)
+{
+	for (size_t i = 0; i < count; i++) {
+		at += heap_varint_put(at, heap_zigzag((int64_t)(values[i] - *last)));
+		*last = values[i];
+	}
+	return at;
+}
+
+static uint8_t *encode_bytes(uint8_t *at, const uint64_t *values, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		*at++ = (uint8_t)values[i];
+	return at;
+}
+
+// @param last  the value before, for differences
+static uint8_t *encode(const struct heap_file_writer *writer, uint8_t *at, const uint64_t *values,
+		       size_t count, uint64_t *last)
+{
+	switch (writer->current->encoding) {
+	case HEAP_ENCODING_DELTA:
+		return encode_differences(at, values, count, last);
+	case HEAP_ENCODING_BYTES:
+		return encode_bytes(at, values, count);
+	default:
+		return encode_varints(at, values, count);
+	}
+}
+
+// Fills a block of the batch with its values of the column.
+static void fill_block(const struct heap_file_writer *writer, size_t number, struct block *block)
+{
+	const struct column *column = &writer->column;
+	uint64_t first = column->first + number * HEAP_BLOCK_ELEMENTS;
+	uint64_t left = column->end - first, last = 0, values[PIECE];
+	uint64_t end = first + (left < HEAP_BLOCK_ELEMENTS ? left : HEAP_BLOCK_ELEMENTS);
+	uint8_t *at = block->raw;
+
+	for (uint64_t i = first; i < end; i += PIECE) {
+		size_t count = end - i < PIECE ? end - i : PIECE;
+
+		column->get(column->context, i, count, values);
+		at = encode(writer, at, values, count, &last);
+	}
+	block->raw_length = (uint32_t)(at - block->raw);
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *compress_block(void *context, size_t number)
 {
 	struct heap_file_writer *writer = context;
 	struct block *block = &writer->batch[number];
 
+	if (writer->column.get)
+		fill_block(writer, number, block);
 	HEAP_TRY(deflate_block(block, writer->strategy));
 	if (block->stored_length >= block->raw_length) {
 		memcpy(block->stored, block->raw, block->raw_length);
@@ -198,6 +266,8 @@ static struct heap_error *choose_strategy(struct heap_file_writer *writer)
 	struct block *block = &writer->batch[0];
 	uint32_t runs_only;
 
+	if (writer->column.get)
+		fill_block(writer, 0, block);
 	HEAP_TRY(deflate_block(block, Z_RLE));
 	runs_only = block->stored_length;
 	HEAP_TRY(deflate_block(block, Z_DEFAULT_STRATEGY));
@@ -270,24 +340,6 @@ void heap_file_writer_begin(struct heap_file_writer *writer, uint32_t tag,
 	begin_block(writer);
 }
 
-// @return the end of the bytes
-static uint8_t *encode_varints(uint8_t *at, const uint64_t *values, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		at += heap_varint_put(at, values[i]);
-	return at;
-}
-
-static uint8_t *encode_differences(uint8_t *at, const uint64_t *values, size_t count,
-				   uint64_t *last)
-{
-	for (size_t i = 0; i < count; i++) {
-		at += heap_varint_put(at, heap_zigzag((int64_t)(values[i] - *last)));
-		*last = values[i];
-	}
-	return at;
-}
-
 void heap_file_writer_put_values(struct heap_file_writer *writer, const uint64_t *values,
 				 size_t count)
 {
@@ -295,12 +347,9 @@ void heap_file_writer_put_values(struct heap_file_writer *writer, const uint64_t
 		struct block *block = &writer->batch[writer->filled];
 		size_t room = HEAP_BLOCK_ELEMENTS - writer->elements;
 		size_t piece = count < room ? count : room;
-		uint8_t *at = block->raw + block->raw_length;
+		uint8_t *at = encode(writer, block->raw + block->raw_length, values, piece,
+				     &writer->last);
 
-		if (writer->current->encoding == HEAP_ENCODING_DELTA)
-			at = encode_differences(at, values, piece, &writer->last);
-		else
-			at = encode_varints(at, values, piece);
 		block->raw_length = (uint32_t)(at - block->raw);
 		writer->elements += piece;
 		writer->current->count += piece;
@@ -314,6 +363,22 @@ void heap_file_writer_put_values(struct heap_file_writer *writer, const uint64_t
 void heap_file_writer_put(struct heap_file_writer *writer, uint64_t value)
 {
 	heap_file_writer_put_values(writer, &value, 1);
+}
+
+void heap_file_writer_put_column(struct heap_file_writer *writer, uint64_t count,
+				 heap_file_get *get, void *context)
+{
+	for (uint64_t first = 0; first < count && !writer->error;
+	     first += writer->batch_size * HEAP_BLOCK_ELEMENTS) {
+		uint64_t blocks = (count - first - 1) / HEAP_BLOCK_ELEMENTS + 1;
+
+		writer->column = (struct column){ get, context, first, count };
+		writer->filled = blocks < writer->batch_size ? blocks : writer->batch_size;
+		write_batch(writer);
+		writer->column = (struct column){ 0 };
+	}
+	if (!writer->error)
+		writer->current->count += count;
 }
 
 void heap_file_writer_put_bytes(struct heap_file_writer *writer, const void *bytes, size_t size)

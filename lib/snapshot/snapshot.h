@@ -467,7 +467,8 @@ struct heap_stored_edges; // lib/snapshot/stored_edges.h
 /** The source of data that heap_snapshot_write() does not find in the structure. */
 struct heap_snapshot_source {
 	heap_content_reader *content; /**< called for each object in order; NULL: nothing is kept */
-	heap_column_maker *column; /**< called for columns that are NULL; NULL: these are zeros */
+	/** Called for columns that are NULL, by several threads at once; NULL: these are zeros. */
+	heap_column_maker *column;
 	struct heap_stored_edges *edges; /**< of all objects; NULL: they are in the snapshot */
 	void *context;
 };

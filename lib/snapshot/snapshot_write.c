@@ -2,6 +2,7 @@
 #include "lib/snapshot/snapshot.h"
 
 #include "lib/base/cleanup.h"
+#include "lib/base/search.h"
 #include "lib/snapshot/snapshot_info.h"
 #include "lib/snapshot/snapshot_tables.h"
 #include "lib/snapshot/stored_edges.h"
@@ -104,7 +105,7 @@ struct job {
 
 // Gets values of a column of objects. @param number  its bit in enum heap_columns
 static void get_values(const struct job *job, unsigned number, uint32_t first, uint32_t count,
-		       uint64_t values[BATCH])
+		       uint64_t *values)
 {
 	const struct heap_object_column *column = &heap_object_columns[number];
 	const uint8_t *array =
@@ -128,75 +129,83 @@ static uint32_t batch_from(const struct job *job, uint32_t first)
 	return left < BATCH ? left : BATCH;
 }
 
-static void write_as_bytes(struct heap_file_writer *writer, const uint64_t *values, uint32_t count)
-{
-	uint8_t bytes[BATCH];
+struct column {
+	const struct job *job;
+	unsigned number;
+};
 
-	for (uint32_t i = 0; i < count; i++)
-		bytes[i] = (uint8_t)values[i];
-	heap_file_writer_put_bytes(writer, bytes, count);
+static void get_column(void *context, uint64_t first, size_t count, uint64_t *values)
+{
+	const struct column *column = context;
+
+	get_values(column->job, column->number, (uint32_t)first, (uint32_t)count, values);
 }
 
 static void write_column(const struct job *job, unsigned number)
 {
 	const struct heap_object_column *column = &heap_object_columns[number];
-	uint64_t values[BATCH];
 
 	heap_file_writer_begin(job->writer, column->tag, column->encoding, 1);
-	for (uint32_t first = 0, count; first < job->snapshot->object_count; first += count) {
-		count = batch_from(job, first);
-		get_values(job, number, first, count, values);
-		if (column->encoding == HEAP_ENCODING_BYTES)
-			write_as_bytes(job->writer, values, count);
-		else
-			heap_file_writer_put_values(job->writer, values, count);
-	}
+	heap_file_writer_put_column(job->writer, job->snapshot->object_count, get_column,
+				    &(struct column){ job, number });
 	heap_file_writer_end(job->writer);
 }
 
 // --- edges -------------------------------------------------------------------
 
-static void write_counts(const struct job *job)
+static void get_counts(void *context, uint64_t first, size_t count, uint64_t *values)
 {
-	const uint32_t *first = job->snapshot->edge_first;
+	const uint32_t *edge_first = ((const struct heap_snapshot *)context)->edge_first + first;
 
-	heap_file_writer_begin(job->writer, HEAP_TAG_EDGE_COUNTS, HEAP_ENCODING_VARINT, 1);
-	for (uint32_t i = 0; i < job->snapshot->object_count; i++)
-		heap_file_writer_put(job->writer, first[i + 1] - first[i]);
-	heap_file_writer_end(job->writer);
+	for (size_t i = 0; i < count; i++)
+		values[i] = edge_first[i + 1] - edge_first[i];
 }
 
-static void write_slots(const struct job *job)
+// The object that has an edge.
+static uint32_t source_of(const struct heap_snapshot *snapshot, uint64_t edge)
 {
-	const uint32_t *first = job->snapshot->edge_first, *slot = job->snapshot->edge_slot;
+	return heap_partition_point(i, 0, snapshot->object_count, snapshot->edge_first[i] <= edge) -
+	       1;
+}
 
-	heap_file_writer_begin(job->writer, HEAP_TAG_EDGE_SLOTS, HEAP_ENCODING_VARINT, 1);
-	for (uint32_t i = 0; i < job->snapshot->object_count; i++) {
-		for (uint32_t j = first[i]; j < first[i + 1]; j++)
-			heap_file_writer_put(job->writer,
-					     slot[j] - (j > first[i] ? slot[j - 1] : 0));
+static void get_slots(void *context, uint64_t first, size_t count, uint64_t *values)
+{
+	const struct heap_snapshot *snapshot = context;
+	const uint32_t *edge_first = snapshot->edge_first, *slot = snapshot->edge_slot;
+	uint32_t object = source_of(snapshot, first);
+
+	for (uint64_t i = first; i < first + count; i++) {
+		while (edge_first[object + 1] <= i)
+			object++;
+		*values++ = slot[i] - (i > edge_first[object] ? slot[i - 1] : 0);
 	}
-	heap_file_writer_end(job->writer);
 }
 
-static void write_targets(const struct job *job)
+static void get_targets(void *context, uint64_t first, size_t count, uint64_t *values)
 {
-	const uint32_t *first = job->snapshot->edge_first;
+	const struct heap_snapshot *snapshot = context;
+	uint32_t object = source_of(snapshot, first);
 
-	heap_file_writer_begin(job->writer, HEAP_TAG_EDGE_TARGETS, HEAP_ENCODING_VARINT, 1);
-	for (uint32_t i = 0; i < job->snapshot->object_count; i++) {
-		for (uint32_t j = first[i]; j < first[i + 1]; j++)
-			heap_file_writer_put(job->writer,
-					     heap_zigzag_u32(job->snapshot->edge_target[j] - i));
+	for (uint64_t i = first; i < first + count; i++) {
+		while (snapshot->edge_first[object + 1] <= i)
+			object++;
+		*values++ = heap_zigzag_u32(snapshot->edge_target[i] - object);
 	}
-	heap_file_writer_end(job->writer);
 }
 
-static void write_interiors(const struct job *job)
+static void get_interiors(void *context, uint64_t first, size_t count, uint64_t *values)
 {
-	heap_file_writer_begin(job->writer, HEAP_TAG_EDGE_INTERIORS, HEAP_ENCODING_VARINT, 1);
-	for (uint32_t i = 0; i < job->snapshot->edge_count; i++)
-		heap_file_writer_put(job->writer, job->snapshot->edge_interior[i]);
+	const uint32_t *interior = ((const struct heap_snapshot *)context)->edge_interior + first;
+
+	for (size_t i = 0; i < count; i++)
+		values[i] = interior[i];
+}
+
+static void write_edge_column(const struct job *job, uint32_t tag, uint64_t count,
+			      heap_file_get *get)
+{
+	heap_file_writer_begin(job->writer, tag, HEAP_ENCODING_VARINT, 1);
+	heap_file_writer_put_column(job->writer, count, get, (void *)job->snapshot);
 	heap_file_writer_end(job->writer);
 }
 
@@ -223,10 +232,10 @@ static void write_edges(const struct job *job)
 		write_no_flags(job, heap_stored_edges_count(stored));
 		return;
 	}
-	write_counts(job);
-	write_slots(job);
-	write_targets(job);
-	write_interiors(job);
+	write_edge_column(job, HEAP_TAG_EDGE_COUNTS, snapshot->object_count, get_counts);
+	write_edge_column(job, HEAP_TAG_EDGE_SLOTS, snapshot->edge_count, get_slots);
+	write_edge_column(job, HEAP_TAG_EDGE_TARGETS, snapshot->edge_count, get_targets);
+	write_edge_column(job, HEAP_TAG_EDGE_INTERIORS, snapshot->edge_count, get_interiors);
 	write_bytes(job->writer, HEAP_TAG_EDGE_FLAGS, snapshot->edge_flags, snapshot->edge_count);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "t/unit/unit.h"
 
+#include "lib/base/parallel.h"
 #include "lib/file/file.h"
 #include "lib/file/file_format.h"
 #include "t/helper/sample.h"
@@ -198,6 +199,76 @@ static void long_sections_are_written_in_batches(void **state)
 
 	assert_range(file, STEPS, 0, count);
 	assert_range(file, NUMBERS, 33 * (uint64_t)BLOCK - 1, 3);
+	heap_file_close(file);
+}
+
+static void get_nth(void *context, uint64_t first, size_t count, uint64_t *values)
+{
+	(void)context;
+	for (size_t i = 0; i < count; i++)
+		values[i] = nth(first + i);
+}
+
+static void get_letters(void *context, uint64_t first, size_t count, uint64_t *values)
+{
+	(void)context;
+	for (size_t i = 0; i < count; i++)
+		values[i] = (first + i) % 251;
+}
+
+static void write_columns(uint64_t count)
+{
+	struct heap_file_writer *writer = start();
+
+	for (int delta = 0; delta < 2; delta++) {
+		heap_file_writer_begin(writer, delta ? STEPS : NUMBERS,
+				       delta ? HEAP_ENCODING_DELTA : HEAP_ENCODING_VARINT, 1);
+		heap_file_writer_put_column(writer, count, get_nth, NULL);
+		heap_file_writer_end(writer);
+	}
+	finish(writer);
+}
+
+// Every number of threads writes the bytes that values make which are put one by one.
+static void columns_are_written_like_single_values(void **state)
+{
+	(void)state;
+	static const uint64_t counts[] = { 0, 1, BLOCK, 9 * BLOCK + 5 };
+
+	for (size_t i = 0; i < COUNT_OF(counts); i++) {
+		write_many(counts[i]);
+
+		uint8_t *expected = bytes;
+		size_t expected_size = size;
+
+		bytes = NULL;
+		for (unsigned threads = 1; threads <= 3; threads++) {
+			heap_parallel_set_threads(threads);
+			write_columns(counts[i]);
+			assert_int_equal(size, expected_size);
+			assert_memory_equal(bytes, expected, size);
+		}
+		heap_parallel_set_threads(0);
+		free(expected);
+	}
+}
+
+static void columns_may_hold_bytes(void **state)
+{
+	(void)state;
+	static uint8_t result[MANY];
+	struct heap_file_writer *writer = start();
+
+	heap_file_writer_begin(writer, LETTERS, HEAP_ENCODING_BYTES, 1);
+	heap_file_writer_put_column(writer, MANY, get_letters, NULL);
+	heap_file_writer_end(writer);
+	finish(writer);
+
+	struct heap_file *file = opened();
+
+	sample_check(heap_file_read_bytes(file, heap_file_find(file, LETTERS), 0, MANY, result));
+	for (size_t i = 0; i < MANY; i++)
+		assert_int_equal(result[i], i % 251);
 	heap_file_close(file);
 }
 
@@ -598,6 +669,7 @@ static void too_many_sections_are_an_error(void **state)
 
 UNIT_TESTS("file", ON_OWN(values_round_trip), ON_OWN(any_range_is_read_by_its_blocks),
 	   ON_OWN(sections_end_where_blocks_do), ON_OWN(long_sections_are_written_in_batches),
+	   ON_OWN(columns_are_written_like_single_values), ON_OWN(columns_may_hold_bytes),
 	   ON_OWN(bytes_round_trip), ON_OWN(narrow_values_are_refused_when_wide),
 	   ON_SMALL(tables_know_their_fields), ON_SMALL(wrong_requests_are_refused),
 	   ON_SMALL(every_truncation_is_an_error), ON_SMALL(every_flipped_bit_is_an_error),
