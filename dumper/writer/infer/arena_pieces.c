@@ -72,6 +72,7 @@ static struct heap_error *add_plain(struct cutter *cutter, uint64_t address, hea
 	objects->kind[objects->count - 1] = kind;
 	objects->birth[objects->count - 1] = cutter->capture->objects.birth[whole];
 	objects->flags[objects->count - 1] = flags;
+	objects->all_flags |= flags;
 	return NULL;
 }
 

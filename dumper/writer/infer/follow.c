@@ -190,7 +190,9 @@ void inference_foresee(const struct inference *inference, struct typed_edge *edg
 	    pools_have(&inference->pools, pointer.target))
 		return;
 	claim = inference_fit(inference, edge->slots->pointee, pointer.target);
-	if (claim.fit == LAYOUT_NONE)
+	if (claim.fit == LAYOUT_NONE ||
+	    (claim.fit == LAYOUT_EXACT &&
+	     inference_is_ambiguous(inference, claim.type, pointer.target)))
 		return;
 	edge->is_claim = true;
 	edge->rank = (uint8_t)rank_of(claim.fit, &pointer);

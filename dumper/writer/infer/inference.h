@@ -114,9 +114,12 @@ static inline uint64_t inference_size(const struct inference *inference, heap_ob
 /** Bytes of inference_size() that the program may not have asked for: the allocator has rounded. */
 static inline uint64_t inference_slack(const struct inference *inference, heap_object_id object)
 {
+	const struct objects *objects = &inference->capture->objects;
 	uint64_t size = inference_size(inference, object);
 
-	if (!(inference->capture->objects.flags[object] & ARENA_ROUNDED) || size < 2)
+	// Few programs have any, and the column is a cache miss away.
+	if (!(objects->all_flags & ARENA_ROUNDED) || !(objects->flags[object] & ARENA_ROUNDED) ||
+	    size < 2)
 		return layouts_slack(&inference->layouts, size);
 	return size <= ARENA_LEAST ? size - 1 : (size - 1) / 2;
 }

@@ -45,6 +45,7 @@ struct heap_error *objects_add(struct objects *objects, uint64_t block, uint64_t
 	objects->address[objects->count] = block;
 	objects->birth[objects->count] = (uint16_t)heapsnap_extent_birth(extent);
 	objects->flags[objects->count] = (uint8_t)heapsnap_extent_flags(extent);
+	objects->all_flags |= objects->flags[objects->count];
 	return object_kinds_find(&objects->kinds, site, heapsnap_extent_size(extent),
 				 &objects->kind[objects->count++]);
 }

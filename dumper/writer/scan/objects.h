@@ -46,6 +46,7 @@ struct objects {
 	uint32_t *kind;    /**< [count] in kinds: what allocated it, and its size */
 	uint16_t *birth;   /**< [count] */
 	uint8_t *flags;    /**< [count] enum heapsnap_block_flags */
+	uint8_t all_flags; /**< those that any block has */
 	uint32_t count, capacity;
 	struct object_kinds kinds;
 	struct object_range *ranges; /**< [range_count] */
