@@ -72,7 +72,7 @@ static struct heap_error *read_threads(struct capture *capture)
 HEAP_MUST_CHECK
 static struct heap_error *begin(struct capture *capture)
 {
-	thread_pointers_find(capture);
+	thread_pointers_find(&capture->image, &capture->process, capture->threads);
 	capture->roots.snapshot = &capture->snapshot;
 	HEAP_TRY(strings_init(&capture->strings));
 	return heap_types_init(&capture->snapshot.types);

@@ -2,6 +2,7 @@
 #include "dumper/writer/scan/thread_pointers.h"
 
 #include "dumper/writer/base/machine.h"
+#include "lib/dwarf/dwarf_registers.h"
 
 #include <stdlib.h>
 
@@ -11,11 +12,18 @@ enum {
 	MAX_SEARCHED = 256 << 20,  // bytes of all mappings
 };
 
+// The threads of a process.
+struct threads {
+	const struct image *image;
+	const struct heapsnap_process *process;
+	struct heapsnap_thread *list; // [process->thread_count]
+};
+
 // Reads the end of a thread's stack. @return the address of the first of the words, *count of them
-static uint64_t read_storage(const struct capture *capture, uint64_t sp, uint64_t *words,
+static uint64_t read_storage(const struct threads *threads, uint64_t sp, uint64_t *words,
 			     size_t *count)
 {
-	const struct image_mapping *mapping = image_find(&capture->image, sp);
+	const struct image_mapping *mapping = image_find(threads->image, sp);
 	uint64_t size = 0;
 
 	*count = 0;
@@ -23,7 +31,7 @@ static uint64_t read_storage(const struct capture *capture, uint64_t sp, uint64_
 		return 0;
 	size = mapping->end - sp < THREAD_STORAGE ? (mapping->end - sp) & ~UINT64_C(63)
 						  : THREAD_STORAGE;
-	image_read_padded(&capture->image, mapping->end - size, words, size);
+	image_read_padded(threads->image, mapping->end - size, words, size);
 	*count = size / 8;
 	return mapping->end - size;
 }
@@ -47,16 +55,16 @@ static size_t find_robust_head(const uint64_t *words, size_t count, uint64_t sta
 }
 
 // Bytes from that head to the thread pointer, in this version of glibc; 0: not known.
-static uint64_t robust_distance(const struct capture *capture)
+static uint64_t robust_distance(const struct threads *threads)
 {
-	uint64_t words[THREAD_DESCRIPTOR / 8], pointer = capture->process.main_thread_pointer;
+	uint64_t words[THREAD_DESCRIPTOR / 8], pointer = threads->process->main_thread_pointer;
 	uint64_t start = pointer - sizeof(words);
 	size_t head;
 
 	if (pointer < sizeof(words))
 		return 0;
-	image_read_padded(&capture->image, start, words, sizeof(words));
-	head = find_robust_head(words, THREAD_DESCRIPTOR / 8, start, capture->process.pid);
+	image_read_padded(threads->image, start, words, sizeof(words));
+	head = find_robust_head(words, THREAD_DESCRIPTOR / 8, start, threads->process->pid);
 	return head ? pointer - (start + head * 8) : 0;
 }
 
@@ -70,13 +78,13 @@ static bool is_descriptor(const uint64_t *words, uint64_t address)
 // A thread that was left asleep could not say where its storage is. glibc puts the thread
 // descriptor at the top of the stack's mapping. Where the thread pointer is above it, the list of
 // robust mutexes tells the place.
-static uint64_t find_thread_pointer(const struct capture *capture,
+static uint64_t find_thread_pointer(const struct threads *threads,
 				    const struct heapsnap_thread *thread, uint64_t distance)
 {
 	uint64_t words[THREAD_STORAGE / 8], start;
 	size_t count, head;
 
-	start = read_storage(capture, thread->registers[HEAP_DWARF_REGISTER_SP], words, &count);
+	start = read_storage(threads, thread->registers[HEAP_DWARF_REGISTER_SP], words, &count);
 	if (!MACHINE_STORAGE_IS_BELOW) {
 		head = distance ? find_robust_head(words, count, start, thread->tid) : 0;
 		return head ? start + head * 8 + distance : 0;
@@ -92,12 +100,12 @@ static uint64_t find_thread_pointer(const struct capture *capture,
 
 // --- threads whose stacks are not known ---------------------------------------------
 
-static uint32_t count_unknown(const struct capture *capture)
+static uint32_t count_unknown(const struct threads *threads)
 {
 	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < capture->process.thread_count; i++)
-		count += capture->threads[i].thread_pointer == 0;
+	for (uint32_t i = 0; i < threads->process->thread_count; i++)
+		count += threads->list[i].thread_pointer == 0;
 	return count;
 }
 
@@ -113,11 +121,11 @@ static bool has_tid(const uint64_t *words, size_t count, uint32_t tid)
 }
 
 // A descriptor has the thread's id.
-static void note_descriptor(struct capture *capture, uint64_t address, const uint64_t *words,
+static void note_descriptor(const struct threads *threads, uint64_t address, const uint64_t *words,
 			    size_t count)
 {
-	for (uint32_t i = 0; i < capture->process.thread_count; i++) {
-		struct heapsnap_thread *thread = &capture->threads[i];
+	for (uint32_t i = 0; i < threads->process->thread_count; i++) {
+		struct heapsnap_thread *thread = &threads->list[i];
 
 		if (thread->thread_pointer == 0 && has_tid(words, count, thread->tid)) {
 			thread->thread_pointer = address;
@@ -126,22 +134,23 @@ static void note_descriptor(struct capture *capture, uint64_t address, const uin
 	}
 }
 
-static void search_range(struct capture *capture, uint64_t start, uint64_t end, uint64_t *words)
+static void search_range(const struct threads *threads, uint64_t start, uint64_t end,
+			 uint64_t *words)
 {
 	size_t count = (end - start) / 8;
 
-	image_read_padded(&capture->image, start, words, end - start);
+	image_read_padded(threads->image, start, words, end - start);
 	for (size_t i = 0; i + 8 <= count; i += 8) {
 		if (is_descriptor(words + i, start + i * 8))
-			note_descriptor(capture, start + i * 8, words + i, count - i);
+			note_descriptor(threads, start + i * 8, words + i, count - i);
 	}
 }
 
 // The descriptor of the main thread lies where the loader got memory for it, or at the start of the heap;
 // those of others at the ends of their stacks.
-static void search(struct capture *capture, uint64_t *words)
+static void search(const struct threads *threads, uint64_t *words)
 {
-	const struct image *image = &capture->image;
+	const struct image *image = threads->image;
 	uint64_t searched = 0;
 
 	for (size_t i = 0; i < image->mapping_count && searched < MAX_SEARCHED; i++) {
@@ -153,31 +162,33 @@ static void search(struct capture *capture, uint64_t *words)
 		if (size > THREAD_STORAGE)
 			size = THREAD_STORAGE;
 		searched += 2 * size;
-		search_range(capture, mapping->end - size, mapping->end, words);
-		if (count_unknown(capture) == 0)
+		search_range(threads, mapping->end - size, mapping->end, words);
+		if (count_unknown(threads) == 0)
 			return;
-		search_range(capture, mapping->start, mapping->start + size, words);
+		search_range(threads, mapping->start, mapping->start + size, words);
 	}
 }
 
-void thread_pointers_find(struct capture *capture)
+void thread_pointers_find(const struct image *image, const struct heapsnap_process *process,
+			  struct heapsnap_thread *list)
 {
-	uint64_t distance = MACHINE_STORAGE_IS_BELOW ? 0 : robust_distance(capture);
+	const struct threads all = { image, process, list }, *threads = &all;
+	uint64_t distance = MACHINE_STORAGE_IS_BELOW ? 0 : robust_distance(threads);
 	uint64_t *words;
 
-	for (uint32_t i = 0; i < capture->process.thread_count; i++) {
-		struct heapsnap_thread *thread = &capture->threads[i];
+	for (uint32_t i = 0; i < threads->process->thread_count; i++) {
+		struct heapsnap_thread *thread = &threads->list[i];
 
 		if (thread->thread_pointer != 0)
 			continue;
-		if (thread->tid == capture->process.pid)
-			thread->thread_pointer = capture->process.main_thread_pointer;
+		if (thread->tid == threads->process->pid)
+			thread->thread_pointer = threads->process->main_thread_pointer;
 		else
-			thread->thread_pointer = find_thread_pointer(capture, thread, distance);
+			thread->thread_pointer = find_thread_pointer(threads, thread, distance);
 	}
-	words = MACHINE_STORAGE_IS_BELOW && count_unknown(capture) > 0 ? malloc(THREAD_STORAGE)
+	words = MACHINE_STORAGE_IS_BELOW && count_unknown(threads) > 0 ? malloc(THREAD_STORAGE)
 								       : NULL;
 	if (words)
-		search(capture, words);
+		search(threads, words);
 	free(words);
 }

@@ -7,9 +7,15 @@
  * that did not stop in time. Thread-local variables and the caches of allocators are found by them.
  */
 
-#include "dumper/writer/scan/capture.h"
+#include "dumper/base/protocol.h"
+#include "dumper/writer/scan/image.h"
 
-/** Fills in those that are not known, as far as they can be found. */
-void thread_pointers_find(struct capture *capture);
+/**
+ * Fills in the thread pointers that are unknown, as far as they can be found.
+ *
+ * @param threads  [process->thread_count]
+ */
+void thread_pointers_find(const struct image *image, const struct heapsnap_process *process,
+			  struct heapsnap_thread *threads);
 
 #endif
