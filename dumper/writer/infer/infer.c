@@ -16,6 +16,7 @@
 #include "dumper/writer/infer/library_types.h"
 #include "dumper/writer/infer/pool_texts.h"
 #include "dumper/writer/infer/shapes.h"
+#include "dumper/writer/infer/text_headers.h"
 #include "dumper/writer/infer/site_containers.h"
 
 #include "lib/base/cleanup.h"
@@ -264,6 +265,8 @@ static struct heap_error *advance(struct inference *inference, int small, uint64
 	if (*named == 0 && !progress_is_late())
 		HEAP_TRY(name_surely(inference, named));
 	*is_cheap = *named > 0;
+	if (*named == 0)
+		HEAP_TRY(text_headers_claim(inference, named));
 	if (*named == 0)
 		HEAP_TRY(find_runtimes(inference, true, named));
 	if (*named == 0)

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/infer/text_headers.h"
+
+#include "dumper/writer/base/progress.h"
+#include "dumper/writer/infer/headers.h"
+
+#include <string.h>
+
+enum {
+	MAX_TYPES = 32, // with characters behind a header; of more, none is believed
+	MAX_TEXT = 4096,
+	LEAST_BITS = 8, // of a length
+};
+
+struct text_type {
+	heap_type_id type;
+	uint64_t start; // of the characters
+	struct header_members members;
+};
+
+struct text_types {
+	struct text_type list[MAX_TYPES];
+	uint32_t count;
+};
+
+// Arrays of unsigned char are bytes rather than texts.
+static bool is_char(const struct layouts *layouts, heap_type_id type)
+{
+	const struct heap_types *types = layouts->types;
+
+	type = layouts_strip(layouts, type);
+	return layouts_is_character(layouts, type) &&
+	       strcmp(heap_types_string(types, types->types[type].name), "char") == 0;
+}
+
+// @return false: they are too many
+static bool gather(const struct layouts *layouts, struct text_types *types)
+{
+	types->count = 0;
+	for (heap_type_id id = 1; id < layouts->types->count; id++) {
+		const struct layout_facts *facts = &layouts->facts[id];
+		struct text_type *type = &types->list[types->count];
+
+		if (!facts->is_candidate || !facts->fits_any || facts->start == 0 ||
+		    facts->start > HEADER_BYTES || facts->stripped != id ||
+		    !is_char(layouts, facts->element))
+			continue;
+		if (types->count == MAX_TYPES)
+			return false;
+		type->type = id;
+		type->start = facts->start;
+		type->members.count = 0;
+		headers_gather(layouts->types, id, &type->members);
+		types->count++;
+	}
+	return types->count > 0;
+}
+
+// @return the length of the text at an offset of a block; 0: there is none, or it is longer than MAX_TEXT
+static uint64_t text_length(const struct inference *inference, heap_object_id object,
+			    uint64_t offset)
+{
+	char text[MAX_TEXT];
+	uint64_t size = inference_size(inference, object), length;
+
+	if (offset >= size)
+		return 0;
+	size = size - offset < MAX_TEXT ? size - offset : MAX_TEXT;
+	pages_read(inference->pages, inference_address(inference, object) + offset, text, size);
+	length = strnlen(text, size);
+	for (uint64_t i = 0; i < length; i++) {
+		if ((unsigned char)text[i] < ' ' && !strchr("\t\n\r", text[i]))
+			return 0;
+	}
+	return length < size ? length : 0;
+}
+
+static bool has_length(const struct text_type *type, const struct header *header, uint64_t length)
+{
+	for (uint32_t i = 0; i < type->members.count; i++) {
+		if (type->members.list[i].bits >= LEAST_BITS &&
+		    headers_value(&type->members.list[i], header) == length)
+			return true;
+	}
+	return false;
+}
+
+// The only type that has a text at an offset, and its length before it; NULL if there is none.
+static const struct text_type *find(const struct inference *inference,
+				    const struct text_types *types, heap_object_id object,
+				    uint64_t offset)
+{
+	const struct text_type *found = NULL;
+	uint64_t length = 0;
+	struct header header;
+
+	for (uint32_t i = 0; i < types->count; i++) {
+		const struct text_type *type = &types->list[i];
+
+		if (type->start != offset)
+			continue;
+		if (length == 0)
+			length = text_length(inference, object, offset);
+		if (length == 0)
+			return NULL;
+		inference_read_header(inference, object, &header);
+		if (!has_length(type, &header, length))
+			continue;
+		if (found)
+			return NULL;
+		found = type;
+	}
+	return found;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *claim(struct inference *inference, const struct text_types *types,
+				uint32_t edge, uint64_t *claimed)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	heap_object_id object = snapshot->edge_target[edge];
+	uint64_t interior = snapshot->edge_interior[edge];
+	uint32_t prefix = inference_prefix(inference, object);
+
+	if (interior <= prefix || interior - prefix > HEADER_BYTES ||
+	    claims_are_good(&inference->claims, object))
+		return NULL;
+
+	const struct text_type *type = find(inference, types, object, interior - prefix);
+
+	if (!type)
+		return NULL;
+
+	struct layout_claim fit =
+		layouts_fit(&inference->layouts, type->type, inference_size(inference, object),
+			    inference_slack(inference, object));
+
+	if (fit.fit == LAYOUT_NONE)
+		return NULL;
+	++*claimed;
+	return claims_add(
+		&inference->claims, RANK_EMBEDDED,
+		&(struct claim){ object, fit.type, fit.elements, HEAP_EVIDENCE_EMBEDDING, false });
+}
+
+struct heap_error *text_headers_claim(struct inference *inference, uint64_t *claimed)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	uint32_t count = snapshot->edge_first[inference->capture->objects.count];
+	struct text_types types;
+
+	if (inference_has_sites(inference) || !gather(&inference->layouts, &types))
+		return NULL;
+	for (uint32_t i = 0; i < count && !progress_is_late(); i++) {
+		progress_step();
+		HEAP_TRY(claim(inference, &types, i, claimed));
+	}
+	return NULL;
+}

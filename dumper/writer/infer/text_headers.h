@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef TEXT_HEADERS_H
+#define TEXT_HEADERS_H
+
+/**
+ * Texts behind a header, as strings that know their length have it: pointers, often of type void *, lead
+ * to the characters at the end of a struct. Where no site tells the struct, its numbers do: one of them is
+ * the length of the very text.
+ */
+
+#include "dumper/writer/infer/inference.h"
+
+/** Claims such blocks that have no name, where there are no sites. @param claimed  counted up */
+HEAP_MUST_CHECK
+struct heap_error *text_headers_claim(struct inference *inference, uint64_t *claimed);
+
+#endif
