@@ -109,44 +109,36 @@ static void put_row(struct output *output, const struct row *row)
 	output_bytes(output, "\n", 1);
 }
 
-// Formats a row. @return its text, to be freed; NULL: memory was short
-static char *format_row(struct output *output, const char *format, va_list arguments,
-			struct row *row)
+// Prints a row. @param ranks  of a heading, which decides on the columns that are left out; or NULL
+static void show_row(struct output *output, const char *ranks, const char *format,
+		     va_list arguments)
 {
-	char *line = output_format_text(output, format, arguments);
+	struct row row;
+	CLEANUP_FREE char *line = output_format_text(output, format, arguments);
 
-	if (line)
-		split(line, row);
-	return line;
+	if (!line)
+		return;
+	split(line, &row);
+	if (ranks)
+		*output_dropped_columns(output) =
+			choose_columns(&row, ranks, output_columns(output));
+	put_row(output, &row);
 }
 
 void table_header(struct output *output, const char *ranks, const char *format, ...)
 {
-	struct row row;
 	va_list arguments;
 
 	va_start(arguments, format);
-
-	CLEANUP_FREE char *line = format_row(output, format, arguments, &row);
-
+	show_row(output, ranks, format, arguments);
 	va_end(arguments);
-	if (!line)
-		return;
-	*output_dropped_columns(output) = choose_columns(&row, ranks, output_columns(output));
-	put_row(output, &row);
 }
 
 void table_row(struct output *output, const char *format, ...)
 {
-	struct row row;
 	va_list arguments;
 
 	va_start(arguments, format);
-
-	CLEANUP_FREE char *line = format_row(output, format, arguments, &row);
-
+	show_row(output, NULL, format, arguments);
 	va_end(arguments);
-	if (!line)
-		return;
-	put_row(output, &row);
 }
