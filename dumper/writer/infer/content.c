@@ -72,6 +72,16 @@ static bool points_into_heap(const struct check *check, uint64_t offset)
 	return find_target(check->inference, check->content->object, offset) != HEAP_NO_OBJECT;
 }
 
+// True if there may be a value of some kind at an address outside the heap. Code that is compiled as the
+// program runs lies in no file; and constants may lie beside code.
+static bool may_point_to(const struct image *image, uint64_t address, enum heap_type_kind pointee)
+{
+	const struct image_mapping *mapping = address >= PAGE ? image_find(image, address) : NULL;
+
+	return mapping && (pointee != HEAP_TYPE_FUNCTION || mapping->kind != IMAGE_FILE ||
+			   (mapping->protection & PROT_EXEC));
+}
+
 // Scores a pointer: positive for a word that may point to something of that type.
 static int pointer_score(const struct check *check, uint64_t offset, heap_type_id pointee)
 {
@@ -87,7 +97,9 @@ static int pointer_score(const struct check *check, uint64_t offset, heap_type_i
 	if (target == HEAP_NO_OBJECT) {
 		if (pointee == HEAP_NO_TYPE)
 			return is_number(word) ? 0 : DOUBTED;
-		return word >= PAGE && image_find(&capture->image, word) ? 0 : CONTRADICTED;
+		return may_point_to(&capture->image, word, types->types[pointee].kind)
+			       ? 0
+			       : CONTRADICTED;
 	}
 	if (pointee == HEAP_NO_TYPE)
 		return CONFIRMED;

@@ -10,6 +10,7 @@
 #include "dumper/writer/infer/counted.h"
 #include "dumper/writer/infer/inference.h"
 #include "dumper/writer/infer/naming.h"
+#include "dumper/writer/infer/rounded_sizes.h"
 #include "dumper/writer/base/supervisor.h"
 #include "dumper/writer/base/progress.h"
 #include "dumper/writer/infer/libc_blocks.h"
@@ -245,8 +246,10 @@ static struct heap_error *find_runtimes(struct inference *inference, bool is_tho
 HEAP_MUST_CHECK
 static struct heap_error *cut_early(struct inference *inference, int small, uint64_t *named)
 {
-	return small > PATIENT_ROUNDS && !progress_is_late() ? pools_cut(inference, false, named)
-							     : NULL;
+	if (small <= PATIENT_ROUNDS || progress_is_late())
+		return NULL;
+	HEAP_TRY(rounded_sizes_claim(inference, named));
+	return *named == 0 ? pools_cut(inference, false, named) : NULL;
 }
 
 // Runs one step: the best evidence that is left, and its consequences. The step is cheap if it
@@ -284,6 +287,8 @@ static struct heap_error *advance(struct inference *inference, int small, uint64
 		HEAP_TRY(cut_early(inference, small, named));
 	if (*named == 0)
 		HEAP_TRY(naming_weigh_hints(inference, named));
+	if (*named == 0)
+		HEAP_TRY(rounded_sizes_claim(inference, named));
 	if (*named == 0)
 		HEAP_TRY(pools_cut(inference, false, named));
 	if (*named == 0)

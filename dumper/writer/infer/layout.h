@@ -130,6 +130,10 @@ struct layout_wholes {
 struct layout_wholes layouts_exact_wholes(const struct layouts *layouts, heap_type_id part,
 					  uint64_t offset, uint64_t size, uint64_t slack);
 
+/** The types of less than @p size bytes that have a @p part at @p offset. */
+struct layout_wholes layouts_smaller_wholes(const struct layouts *layouts, heap_type_id part,
+					    uint64_t offset, uint64_t size);
+
 /** The types with a flexible array that have a @p part at @p offset, and fit into @p size bytes. */
 struct layout_wholes layouts_flexible_wholes(const struct layouts *layouts, heap_type_id part,
 					     uint64_t offset, uint64_t size);

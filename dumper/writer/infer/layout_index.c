@@ -281,6 +281,16 @@ struct layout_wholes layouts_exact_wholes(const struct layouts *layouts, heap_ty
 				       lower_bound(&layouts->index, &last) };
 }
 
+struct layout_wholes layouts_smaller_wholes(const struct layouts *layouts, heap_type_id part,
+					    uint64_t offset, uint64_t size)
+{
+	const struct layout_part first = { .part = part, .offset = offset };
+	const struct layout_part last = { .part = part, .offset = offset, .size = size };
+
+	return (struct layout_wholes){ lower_bound(&layouts->index, &first),
+				       lower_bound(&layouts->index, &last) };
+}
+
 struct layout_wholes layouts_flexible_wholes(const struct layouts *layouts, heap_type_id part,
 					     uint64_t offset, uint64_t size)
 {

@@ -7,6 +7,7 @@
  * parts of the same one, so that a list whose nodes all lie in one pool is found from its head.
  */
 #include "dumper/writer/infer/inference.h"
+#include "dumper/writer/infer/rounded_sizes.h"
 
 #include "dumper/writer/base/progress.h"
 #include "lib/base/array.h"
@@ -153,7 +154,7 @@ static bool is_pool(const struct inference *inference, heap_object_id object, en
 		last = hint->interior & ~UINT32_C(7);
 		places += need == NEED_ONE || (need == NEED_BEHIND && last > 0) ? MIN_PARTS : 1;
 	}
-	return places >= MIN_PARTS;
+	return places >= MIN_PARTS && !rounded_sizes_has(inference, object);
 }
 
 // Applies all hints on a new pool.
@@ -251,7 +252,7 @@ static struct heap_error *begin_with_results(struct inference *inference)
 					    ? find_result(inference, i)
 					    : HEAP_NO_TYPE;
 
-		if (type == HEAP_NO_TYPE)
+		if (type == HEAP_NO_TYPE || !rounded_sizes_allow(inference, i, type))
 			continue;
 		inference->pools.is_pool[i] = true;
 		inference->capture->snapshot.evidence[i] = HEAP_EVIDENCE_POOL;
@@ -371,6 +372,42 @@ static int compare_parts(const void *left, const void *right)
 	return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
+// Names a block whose only part fills it, but for what the program has rounded up.
+//
+// @return false if it is a pool
+static bool name_by_part(const struct inference *inference, const struct heap_part *part)
+{
+	struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	heap_object_id object = part->object;
+
+	if (part->offset != 0 || snapshot->type[object] != HEAP_NO_TYPE ||
+	    !rounded_sizes_fit(inference, object, part->type))
+		return false;
+	snapshot->type[object] = part->type;
+	snapshot->elements[object] = 1;
+	snapshot->evidence[object] = find_result(inference, object) == part->type
+					     ? HEAP_EVIDENCE_SITE
+					     : HEAP_EVIDENCE_POINTER;
+	return true;
+}
+
+// Names those blocks, and drops their parts. @return the number of parts that are left
+static uint32_t name_rounded(const struct inference *inference, struct heap_part *parts,
+			     uint32_t count)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		bool is_alone = (i == 0 || parts[i - 1].object != parts[i].object) &&
+				(i + 1 == count || parts[i + 1].object != parts[i].object);
+
+		progress_step();
+		if (!is_alone || !name_by_part(inference, &parts[i]))
+			parts[kept++] = parts[i];
+	}
+	return kept;
+}
+
 struct heap_error *pools_finish(struct inference *inference)
 {
 	struct pools *pools = &inference->pools;
@@ -393,7 +430,7 @@ struct heap_error *pools_finish(struct inference *inference)
 		last = &pools->parts[count++];
 	}
 	capture->snapshot.parts = pools->parts;
-	capture->snapshot.part_count = count;
+	capture->snapshot.part_count = name_rounded(inference, pools->parts, count);
 	pools->parts = NULL;
 	return NULL;
 }

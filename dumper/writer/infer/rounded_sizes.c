@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/infer/rounded_sizes.h"
+
+#include "dumper/writer/base/progress.h"
+#include "dumper/writer/infer/candidates.h"
+#include "dumper/writer/infer/inference.h"
+#include "lib/base/array.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/hash_table.h"
+
+#include <stdlib.h>
+
+enum {
+	MAX_WHOLES = 64, // structs that have a hinted part, to be compared
+};
+
+// How a struct comes into consideration, best first.
+enum source {
+	SOURCE_POINTER, // to the block's start
+	SOURCE_RESULT,  // of the call that allocates it
+	SOURCE_CODE,    // that allocates it
+	SOURCE_PARTS,   // that hints have
+	SOURCE_NONE,
+};
+
+// Hints that must agree with the struct, at least. The code may make an array for a struct that it handles, and
+// a block may have been handed out again by other code.
+static const uint32_t least_places[] = { 1, 1, 1, 2 };
+
+static const enum heap_evidence evidence_of[] = {
+	HEAP_EVIDENCE_POINTER,
+	HEAP_EVIDENCE_SITE,
+	HEAP_EVIDENCE_SITE,
+	HEAP_EVIDENCE_EMBEDDING,
+};
+
+// A struct that has been found in blocks of some larger size.
+struct rounded {
+	heap_type_id type;
+	uint64_t size;
+	uint32_t blocks;
+};
+
+struct known {
+	struct rounded *list; // [count]
+	size_t count, capacity;
+	struct heap_hash_table by_type;
+};
+
+// The struct that agrees best so far.
+struct best {
+	heap_type_id type;
+	enum source source;
+	uint32_t depth;  // of the code
+	uint32_t places; // hints that agree
+	bool is_unique;
+};
+
+// The block that is considered.
+struct search {
+	const struct inference *inference;
+	const struct known *known; // or NULL
+	heap_object_id object;
+	struct best best;
+};
+
+bool rounded_sizes_fit(const struct inference *inference, heap_object_id object, heap_type_id type)
+{
+	const struct layouts *layouts = &inference->layouts;
+	struct layout_claim claim =
+		layouts_fit_weakly(layouts, type, 0, inference_size(inference, object),
+				   inference_slack(inference, object));
+
+	return layouts_is_compound(layouts, type) && claim.fit == LAYOUT_SLACK &&
+	       claim.elements == 1;
+}
+
+// --- what is known -----------------------------------------------------------
+
+// The name that a block has got here before.
+static heap_type_id earlier_answer(const struct inference *inference, heap_object_id object)
+{
+	heap_type_id type = inference->capture->snapshot.type[object];
+
+	return inference->claims.rank[object] == RANK_SLACK &&
+			       rounded_sizes_fit(inference, object, type)
+		       ? type
+		       : HEAP_NO_TYPE;
+}
+
+static struct rounded *find_known(const struct known *known, heap_type_id type, uint64_t size)
+{
+	uint32_t found = heap_hash_find(&known->by_type, heap_hash_u64(type ^ size << 32), i,
+					known->list[i].type == type && known->list[i].size == size);
+
+	return found == HEAP_HASH_NONE ? NULL : &known->list[found];
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *note(struct known *known, heap_type_id type, uint64_t size)
+{
+	struct rounded *rounded = find_known(known, type, size);
+
+	if (rounded) {
+		rounded->blocks++;
+		return NULL;
+	}
+	HEAP_TRY(heap_reserve(known->list, known->capacity, known->count + 1));
+	known->list[known->count] = (struct rounded){ type, size, 1 };
+	return heap_hash_add(&known->by_type, heap_hash_u64(type ^ size << 32),
+			     (uint32_t)known->count++);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *learn(const struct inference *inference, struct known *known)
+{
+	for (heap_object_id i = 0; i < inference->capture->objects.count; i++) {
+		heap_type_id type = earlier_answer(inference, i);
+
+		progress_step();
+		if (type != HEAP_NO_TYPE)
+			HEAP_TRY(note(known, type, inference_size(inference, i)));
+	}
+	return NULL;
+}
+
+static void known_deinit(struct known *known)
+{
+	free(known->list);
+	heap_hash_table_deinit(&known->by_type);
+}
+
+// --- one block ---------------------------------------------------------------
+
+// True if a block may be such a one: all better evidence has left it without a name.
+static bool is_open(const struct inference *inference, heap_object_id object)
+{
+	return inference->claims.rank[object] == RANK_NONE &&
+	       !inference->claims.is_renamed[object] && !pools_have(&inference->pools, object) &&
+	       inference_prefix(inference, object) == 0;
+}
+
+// Counts the hints that agree with a struct. @return false if they speak against it, or some struct
+// lies behind it
+static bool count_places(const struct inference *inference, heap_object_id object,
+			 heap_type_id type, uint32_t *places)
+{
+	uint64_t size = layouts_size(&inference->layouts, type);
+	uint32_t agree = 0, contradict = 0;
+
+	*places = 0;
+	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	     at = inference->hints.list[at].next) {
+		const struct hint *hint = &inference->hints.list[at];
+		enum verdict verdict = hint_ask(inference, hint, type);
+
+		progress_step();
+		if (hint->interior >= size && layouts_is_compound(&inference->layouts, hint->type))
+			return false;
+		agree += verdict == VERDICT_FOR ? hint->count : 0;
+		contradict += verdict == VERDICT_AGAINST ? hint->count : 0;
+		*places += verdict == VERDICT_FOR;
+	}
+	return contradict == 0 || contradict < agree;
+}
+
+static bool is_better(const struct best *one, const struct best *other)
+{
+	if (one->source != other->source)
+		return one->source < other->source;
+	return one->depth != other->depth ? one->depth < other->depth : one->places > other->places;
+}
+
+static bool is_known(const struct search *search, heap_type_id type)
+{
+	const struct rounded *rounded =
+		search->known ? find_known(search->known, type,
+					   inference_size(search->inference, search->object))
+			      : NULL;
+
+	return rounded && rounded->blocks >= NAMING_VOTERS;
+}
+
+static void consider(struct search *search, struct best considered)
+{
+	const struct inference *inference = search->inference;
+	struct best *best = &search->best;
+
+	if (considered.type == best->type ||
+	    !rounded_sizes_fit(inference, search->object, considered.type) ||
+	    !count_places(inference, search->object, considered.type, &considered.places) ||
+	    (considered.places < least_places[considered.source] &&
+	     (considered.places == 0 || !is_known(search, considered.type))))
+		return;
+	considered.is_unique = true;
+	if (is_better(&considered, best))
+		*best = considered;
+	else if (!is_better(best, &considered))
+		best->is_unique = false;
+}
+
+static void consider_code(struct search *search, heap_site_id site)
+{
+	const struct site_types *site_types = &search->inference->kinds.site_types[site];
+
+	for (uint32_t i = 0; i < site_types->count; i++) {
+		const struct site_type *site_type = &site_types->list[i];
+
+		progress_step();
+		consider(search, (struct best){ .type = site_type->type,
+						.source = site_type->is_result ? SOURCE_RESULT
+									       : SOURCE_CODE,
+						.depth = site_type->depth });
+	}
+}
+
+// Considers the structs that have a hinted part in its place.
+static void consider_wholes(struct search *search, const struct hint *hint)
+{
+	const struct inference *inference = search->inference;
+	const struct layout_wholes wholes =
+		layouts_smaller_wholes(&inference->layouts, hint->type,
+				       layouts_is_start(hint->interior) ? 0 : hint->interior,
+				       inference_size(inference, hint->object));
+
+	if (wholes.end - wholes.at > MAX_WHOLES)
+		return;
+	for (const struct layout_part *at = wholes.at; at < wholes.end; at++)
+		consider(search, (struct best){ .type = at->whole, .source = SOURCE_PARTS });
+}
+
+// Considers all that hints and code say, the best sources first.
+static void consider_all(struct search *search)
+{
+	const struct inference *inference = search->inference;
+	const struct capture *capture = inference->capture;
+	const struct hint *hints = inference->hints.list;
+	uint32_t kind = capture->objects.kind[search->object];
+	uint32_t first = inference->hints.head[search->object];
+
+	for (uint32_t at = first; at != NO_HINT; at = hints[at].next) {
+		progress_step();
+		if (layouts_is_start(hints[at].interior) && !hints[at].either)
+			consider(search,
+				 (struct best){ .type = hints[at].type, .source = SOURCE_POINTER });
+	}
+	if (search->best.source == SOURCE_NONE)
+		consider_code(search, capture->maker_of_kind[kind]);
+	if (search->best.source == SOURCE_NONE)
+		consider_code(search, capture->site_of_kind[kind]);
+	for (uint32_t at = first; at != NO_HINT && search->best.source >= SOURCE_PARTS;
+	     at = hints[at].next)
+		consider_wholes(search, &hints[at]);
+}
+
+static int score_content(const struct inference *inference, heap_object_id object,
+			 heap_type_id type)
+{
+	uint64_t words[CONTENT_WORDS + 1];
+	struct content content;
+
+	content_read(inference, object, words, &content);
+	return content_score(inference, &content, type, 1);
+}
+
+// The best struct for a block, if nothing better has named it; else the source is SOURCE_NONE.
+static struct best find_answer(const struct inference *inference, const struct known *known,
+			       heap_object_id object)
+{
+	static const struct best none = { .source = SOURCE_NONE };
+	struct search search = { inference, known, object, none };
+	int least;
+
+	if (!is_open(inference, object))
+		return none;
+	consider_all(&search);
+	if (search.best.source == SOURCE_NONE || !search.best.is_unique)
+		return none;
+	// What neither a pointer nor the code says, content has to confirm.
+	least = search.best.source == SOURCE_PARTS ? 1 : 0;
+	return score_content(inference, object, search.best.type) >= least ? search.best : none;
+}
+
+bool rounded_sizes_has(const struct inference *inference, heap_object_id object)
+{
+	return find_answer(inference, NULL, object).source != SOURCE_NONE;
+}
+
+bool rounded_sizes_allow(const struct inference *inference, heap_object_id object,
+			 heap_type_id type)
+{
+	uint32_t places;
+
+	return !rounded_sizes_fit(inference, object, type) ||
+	       (count_places(inference, object, type, &places) &&
+		score_content(inference, object, type) >= 0);
+}
+
+struct heap_error *rounded_sizes_claim(struct inference *inference, uint64_t *claimed)
+{
+	CLEANUP(known_deinit) struct known known = { 0 };
+
+	HEAP_TRY(learn(inference, &known));
+	for (heap_object_id i = 0; i < inference->capture->objects.count && !progress_is_late();
+	     i++) {
+		struct best best = find_answer(inference, &known, i);
+
+		progress_step();
+		if (best.source == SOURCE_NONE)
+			continue;
+		++*claimed;
+		HEAP_TRY(claims_add(
+			&inference->claims, RANK_SLACK,
+			&(struct claim){ i, best.type, 1, evidence_of[best.source], false }));
+	}
+	return NULL;
+}
