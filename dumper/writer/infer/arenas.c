@@ -22,6 +22,7 @@ enum {
 	MAX_BLOCK = 16 << 20,   // larger ones are not cut, since all of a block is read
 	MIN_TARGETS = 2,        // places in a block that pointers lead to, for formats to be tried
 	LEAST_INTERIOR = 8,     // bytes: a header
+	MAX_CHUNKS = 4 << 20,   // in all; each costs as much memory as two blocks
 	SAMPLE_BLOCKS = 16,     // of a site, that all formats are tried with
 	SAMPLE_WORDS = 1 << 16, // likewise, in all but the last block
 	SITES_LIKE = 64,        // where no sites are known, blocks are those of so many
@@ -566,6 +567,10 @@ static struct heap_error *add_arena(struct search *search, const struct cut_bloc
 	struct arenas *arenas = search->arenas;
 	uint32_t owner_at;
 	uint64_t owner;
+
+	if (chain->chunks > MAX_CHUNKS - arenas->chunk_count)
+		return NULL;
+
 	bool is_owned = find_owned(block, format, chain, &owner_at, &owner);
 
 	HEAP_TRY(heap_reserve(arenas->list, arenas->capacity, (size_t)arenas->count + 1));
