@@ -102,7 +102,12 @@ within($all->{end}, $exact->{end}, 'of which the last one stays');
 
 # --- lifetimes: an analysis in C
 
-($exact, $file) = run('backlog', '3000');
+# Once more, and more slowly, where the program had to wait for a processor.
+for my $pace (1 .. 10) {
+    local $ENV{PACE_MS} = $pace;
+    ($exact, $file) = run('backlog', '3000');
+    last if $exact->{late_ms} < 10 * $pace;
+}
 my %queue = `$build/t/helper/trace_queue $file` =~ /^(\S+) (\d+)$/mg;
 within(of_site(asked($file), 'make_medium'), $exact->{make_medium}, 'a queue');
 cmp_ok $queue{part1}, '>', $queue{part0}, 'the later in, the longer there';

@@ -275,6 +275,9 @@ static void drop_rights(void)
 	blocks[0] = malloc(MEGABYTE);
 	usleep(500000);
 	usleep(500000);
+	// It is captured later on a slow machine.
+	for (int tries = 0; tries < 60 && access("capture-automatic-00.snap", F_OK) != 0; tries++)
+		usleep(500000);
 	settle();
 	_exit(0);
 }

@@ -36,6 +36,11 @@ static double now_ms(void)
 	       (double)(now.tv_nsec - start.tv_nsec) / 1e6;
 }
 
+static double later(double first, double second)
+{
+	return first > second ? first : second;
+}
+
 // --- allocating -----------------------------------------------------------------
 
 APART char *make_small(void)
@@ -103,18 +108,24 @@ static void peak(void)
 // A queue that is emptied half as fast as it is filled.
 static void backlog(void)
 {
+	const char *wanted = getenv("PACE_MS");
+	unsigned pace_ms = wanted ? (unsigned)atoi(wanted) : 1;
 	int head = 0, tail = 0;
+	double step = now_ms(), late = 0;
 
 	while (head < 2000) {
 		blocks[head++] = make_medium();
 		if (head % 2 == 0)
 			free(blocks[tail++]);
-		if (head % 10 == 0)
-			usleep(1000);
+		if (head % 10 == 0) {
+			usleep(pace_ms * 1000);
+			late = later(late, now_ms() - step - pace_ms);
+			step = now_ms();
+		}
 	}
 	while (tail < head)
 		free(blocks[tail++]);
-	printf("make_medium %d\n", 2000 * 3000);
+	printf("make_medium %d\nlate_ms %.0f\n", 2000 * 3000, late);
 }
 
 APART void *grow(void *block, size_t size)
@@ -266,11 +277,6 @@ static void *make_some(void *id)
 		blocks[1000 + i] = make_small();
 	*(long *)id = syscall(SYS_gettid);
 	return NULL;
-}
-
-static double later(double first, double second)
-{
-	return first > second ? first : second;
 }
 
 // At 0, 0.3 and 0.6 s; by two threads; freed at once, after 0.3 s, or never. Tells by how much it was
