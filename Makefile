@@ -86,7 +86,7 @@ TRUTHS := $(foreach variant,gcc-O0 gcc-O2 $(if $(shell command -v clang++),clang
 BARE_TRUTHS := $(foreach variant,O0-bare O2-bare O2-stripped,$(TRUTH_CXX:%=$(BUILD)/truth/%.gcc-$(variant)))
 TRUTHS += $(BARE_TRUTHS)
 # For t/truth/{attached,bare}.t, which other machines run, too.
-FEW_TRUTHS := $(BARE_TRUTHS) $(patsubst %,$(BUILD)/truth/%.gcc-O2,parser cache shapes store sessions hierarchy engine json)
+FEW_TRUTHS := $(BARE_TRUTHS) $(patsubst %,$(BUILD)/truth/%.gcc-O2,$(TRUTH_C) $(TRUTH_CXX))
 BENCHES := $(patsubst %.c,$(BUILD)/%,$(wildcard t/bench/*.c))
 TOOLS  := $(patsubst %.c,$(BUILD)/%,$(wildcard t/helper/*.c))
 
