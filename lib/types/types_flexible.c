@@ -7,6 +7,32 @@ enum {
 	MAX_NESTING = 16,
 };
 
+static bool is_open(const struct heap_type *array)
+{
+	return array->kind == HEAP_TYPE_ARRAY &&
+	       ((array->flags & HEAP_TYPE_FLEXIBLE) || array->count <= 1);
+}
+
+// The smallest element of a union of such arrays: a whole number of them fits any block. HEAP_NO_TYPE if
+// there is another member.
+static heap_type_id smallest_element(const struct heap_types *types, const struct heap_type *choice)
+{
+	heap_type_id smallest = HEAP_NO_TYPE;
+
+	for (uint32_t i = 0; i < choice->members; i++) {
+		heap_type_id id =
+			heap_types_strip(types, types->members[choice->first_member + i].type);
+		const struct heap_type *array = &types->types[id];
+
+		if (!is_open(array))
+			return HEAP_NO_TYPE;
+		if (smallest == HEAP_NO_TYPE ||
+		    heap_types_size(types, array->target) < heap_types_size(types, smallest))
+			smallest = array->target;
+	}
+	return smallest;
+}
+
 bool heap_types_flexible(const struct heap_types *types, heap_type_id type, uint64_t *offset,
 			 heap_type_id *element)
 {
@@ -23,12 +49,17 @@ bool heap_types_flexible(const struct heap_types *types, heap_type_id type, uint
 		const struct heap_type *member = &types->types[heap_types_strip(types, last->type)];
 
 		start += last->offset;
-		if (member->kind == HEAP_TYPE_ARRAY) {
+		if (member->kind == HEAP_TYPE_ARRAY || member->kind == HEAP_TYPE_UNION) {
+			heap_type_id found = member->kind == HEAP_TYPE_UNION
+						     ? smallest_element(types, member)
+						     : member->target;
+
 			if (offset)
 				*offset = start;
 			if (element)
-				*element = member->target;
-			return (member->flags & HEAP_TYPE_FLEXIBLE) || member->count <= 1;
+				*element = found;
+			return member->kind == HEAP_TYPE_UNION ? found != HEAP_NO_TYPE
+							       : is_open(member);
 		}
 		compound = member;
 	}
