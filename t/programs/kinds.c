@@ -10,6 +10,8 @@
  *	narrow     its memory may not grow
  *	reaper     it takes in orphans
  *	quit       it handles SIGQUIT: it ends with 9
+ *	reserved   it has reserved 1 TiB of addresses, and has 20,000 mappings
+ *	creator    two of its threads create threads all the time
  *	vfork      it waits for a child of vfork(2)
  *
  * It ends with 7 when it has read a byte; with vfork, when the child has.
@@ -17,11 +19,13 @@
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -29,6 +33,7 @@
 
 enum {
 	BLOCKS = 100,
+	MAPPINGS = 20000,
 	USUAL_STATUS = 7,
 	STATUS_OF_HANDLER = 9,
 };
@@ -74,11 +79,49 @@ static void end_by_signal(int number)
 	_exit(STATUS_OF_HANDLER);
 }
 
+// Every other page has other rights, so that each is a mapping.
+static void reserve(void)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE), size = MAPPINGS * page;
+	char *pages;
+
+	pages = mmap(NULL, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (pages == MAP_FAILED ||
+	    mmap(NULL, (size_t)1 << 40, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+		 0) == MAP_FAILED)
+		exit(3);
+	for (size_t at = 0; at < size; at += 2 * page)
+		mprotect(pages + at, page, PROT_READ | PROT_WRITE);
+}
+
+static void *end_at_once(void *unused)
+{
+	return unused;
+}
+
+static void *create_threads(void *unused)
+{
+	pthread_t thread;
+
+	for (;;) {
+		if (pthread_create(&thread, NULL, end_at_once, NULL) == 0)
+			pthread_detach(thread);
+	}
+	return unused;
+}
+
 static void begin(const char *kind)
 {
 	if (strcmp(kind, "hidden") == 0)
 		prctl(PR_SET_DUMPABLE, 0);
-	else if (strcmp(kind, "quit") == 0)
+	else if (strcmp(kind, "reserved") == 0)
+		reserve();
+	else if (strcmp(kind, "creator") == 0) {
+		pthread_t threads[2];
+
+		for (int i = 0; i < 2; i++)
+			pthread_create(&threads[i], NULL, create_threads, NULL);
+	} else if (strcmp(kind, "quit") == 0)
 		signal(SIGQUIT, end_by_signal);
 	else if (strcmp(kind, "reaper") == 0)
 		prctl(PR_SET_CHILD_SUBREAPER, 1);
