@@ -109,13 +109,15 @@ static struct heap_error *fill_buffer(struct heap_types *types, const struct cla
 	heap_type_id content = HEAP_NO_TYPE;
 	uint32_t storage = find_member(types, id, "_M_storage");
 
+	if (storage == UINT32_MAX)
+		storage = find_member(types, id, "__storage_"); // libc++'s block of make_shared()
 	if (!argument || storage == UINT32_MAX)
 		return NULL;
 	HEAP_TRY(find_type(types, names, argument, length, &content));
 
 	uint64_t size = heap_types_size(types, content);
 
-	if (size > 0 && size <= types->types[id].size)
+	if (size > 0 && types->members[storage].offset + size <= types->types[id].size)
 		types->members[storage].type = content;
 	return NULL;
 }
@@ -478,6 +480,7 @@ static const struct {
 } completions[] = {
 	{ "__gnu_cxx::__aligned_membuf<", false, fill_buffer },
 	{ "__gnu_cxx::__aligned_buffer<", false, fill_buffer },
+	{ "std::__1::__shared_ptr_emplace<", false, fill_buffer },
 	{ "std::_Vector_base<", true, lead_to_array },
 	{ "std::__1::vector<", false, lead_to_array },
 	{ "std::__1::__vector_base<", false, lead_to_array },
