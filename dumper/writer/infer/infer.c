@@ -23,7 +23,6 @@
 #include "lib/base/cleanup.h"
 
 #include <stdlib.h>
-#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -318,38 +317,6 @@ static struct heap_error *run(struct inference *inference, const heap_type_id *c
 	HEAP_TRY(settle(inference));
 	if (progress_is_late())
 		progress_miss_types();
-	{
-		FILE *f = fopen("/tmp/dbgb", "w");
-		for (uint32_t i = 0; f && i < inference->capture->objects.count; i++) {
-			int n = 0;
-			uint8_t fl = inference->capture->objects.flags[i];
-			uint64_t w[8] = { 0 };
-			if (!(fl & 0xf0))
-				continue;
-			pages_read(inference->pages, inference->capture->objects.address[i], w, 64);
-			for (uint32_t h = inference->hints.head[i]; h;
-			     h = inference->hints.list[h].next)
-				n++;
-			fprintf(f,
-				"%lx size %lu fl %x rank %u type %u hints %d prefix %u pool %d "
-				"edges %u %lx %lx %lx %lx:",
-				inference->capture->objects.address[i],
-				objects_size(&inference->capture->objects, i), fl,
-				inference->claims.rank[i], inference->capture->snapshot.type[i], n,
-				inference_prefix(inference, i), pools_have(&inference->pools, i),
-				inference->capture->snapshot.edge_first[i + 1] -
-					inference->capture->snapshot.edge_first[i],
-				w[0], w[1], w[2], w[3]);
-			for (uint32_t h = inference->hints.head[i]; h;
-			     h = inference->hints.list[h].next)
-				fprintf(f, " %u+%u*%u", inference->hints.list[h].type,
-					inference->hints.list[h].interior,
-					inference->hints.list[h].count);
-			fprintf(f, "\n");
-		}
-		if (f)
-			fprintf(f, "late %d\n", progress_is_late()), fclose(f);
-	}
 	HEAP_TRY(pointer_tags_finish(inference));
 	HEAP_TRY(pools_finish(inference));
 	return pool_texts_add(inference);
