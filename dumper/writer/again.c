@@ -216,6 +216,28 @@ static struct heap_error *add_old_root(struct again *again, heap_root_id number,
 	return NULL;
 }
 
+// Restores the thread pointers, from which thread-local variables are found.
+HEAP_MUST_CHECK
+static struct heap_error *restore_thread_pointers(struct again *again)
+{
+	struct capture *capture = &again->capture;
+	const struct heap_snapshot *old = again->old;
+
+	capture->threads = calloc((size_t)old->thread_count + 1, sizeof(*capture->threads));
+	if (!capture->threads)
+		return heap_error_out_of_memory();
+	capture->process.thread_count = old->thread_count;
+	for (uint32_t i = 0; i < old->root_count; i++) {
+		const struct heap_root *root = &old->roots[i];
+
+		if (root->kind == HEAP_ROOT_MAPPING && root->thread < old->thread_count &&
+		    strcmp(&old->strings[root->name], GLOBALS_THREAD_STORAGE) == 0)
+			capture->threads[root->thread].thread_pointer =
+				globals_thread_pointer(root);
+	}
+	return NULL;
+}
+
 // Variables get their names; words that belong to none stay with the roots that they had.
 HEAP_MUST_CHECK
 static struct heap_error *find_roots(struct again *again)
@@ -223,6 +245,7 @@ static struct heap_error *find_roots(struct again *again)
 	struct capture *capture = &again->capture;
 	uint64_t edge = 0;
 
+	HEAP_TRY(restore_thread_pointers(again));
 	HEAP_TRY(globals_gather_variables(capture));
 	HEAP_TRY(stacks_gather_locals(capture));
 	HEAP_TRY(forget_values(again));

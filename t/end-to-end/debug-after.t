@@ -98,6 +98,8 @@ SKIP: {
     }
     is_deeply types_of($snapshots[0], "--debug=$debug"), types_of($snapshots[1]),
         'a process that was attached to: sizes are those of its allocator';
+    like join("\n", Heapsh::ask($snapshots[0], "--debug=$debug", 'roots', '--all')), qr/the thread-local variable mine \(shapes\.c/,
+        'thread-local variables have names';
 }
 {
     my ($stripped, $whole, $debug) = build_apart('shapes', '-O0');

@@ -15,6 +15,7 @@ enum {
 	// glibc's struct pthread is about this long; it holds the dtv, the start routine's
 	// argument and the pthread_setspecific() values.
 	THREAD_CONTROL_BLOCK = 2304,
+	LEAST_PAGE = 4096,
 	// glibc gives each arena but the first heaps of this size and alignment.
 	ARENA_HEAP = 64 << 20,
 };
@@ -327,6 +328,13 @@ struct heap_error *globals_gather_variables(struct capture *capture)
 	return NULL;
 }
 
+uint64_t globals_thread_pointer(const struct heap_root *storage)
+{
+	uint64_t end = storage->address + storage->size;
+
+	return end % LEAST_PAGE == 0 ? 0 : end - THREAD_CONTROL_BLOCK;
+}
+
 // --- unnamed words -----------------------------------------------------------
 
 HEAP_MUST_CHECK
@@ -361,7 +369,7 @@ struct heap_error *globals_gather_thread_storage(struct capture *capture)
 
 		struct heap_root root = {
 			.kind = HEAP_ROOT_MAPPING,
-			.name = strings_add(&capture->strings, "thread storage"),
+			.name = strings_add(&capture->strings, GLOBALS_THREAD_STORAGE),
 			.address = start,
 			.size = end - start,
 			.module = HEAP_NO_INDEX,

@@ -24,6 +24,12 @@ struct heap_error *globals_gather_variables(struct capture *capture);
 HEAP_MUST_CHECK
 struct heap_error *globals_gather_thread_storage(struct capture *capture);
 
+/** The name of the roots that globals_gather_thread_storage() adds. */
+#define GLOBALS_THREAD_STORAGE "thread storage"
+
+/** The thread pointer of such a root's thread; 0: the memory behind it ends too early to tell. */
+uint64_t globals_thread_pointer(const struct heap_root *storage);
+
 /** Unnamed words in the modules' data, and in writable mappings without blocks. */
 HEAP_MUST_CHECK
 struct heap_error *globals_gather_rest(struct capture *capture);

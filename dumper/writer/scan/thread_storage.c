@@ -3,6 +3,8 @@
 
 #include "lib/dwarf/elf_thread_local.h"
 
+#include <string.h>
+
 enum {
 	MAX_DISTANCE = 16 << 20, // from the thread pointer to the block of a module
 	CONTROL_BLOCK = 16,      // bytes at the thread pointer of aarch64
@@ -61,12 +63,22 @@ static bool find_in_tables(const struct capture *capture, uint64_t number, int64
 	return found;
 }
 
+// True for the executable: the program begins there. Snapshots keep its name instead.
+static bool is_program(const struct capture *capture, const struct module *module)
+{
+	const char *name = strrchr(module->path, '/');
+
+	if (capture->old)
+		return strcmp(name ? name + 1 : module->path, capture->old->info.program) == 0;
+	return capture->image.entry >= module->start && capture->image.entry < module->end;
+}
+
 static bool find_offset(const struct capture *capture, const struct module *module, int64_t *offset)
 {
 	struct heap_tls_word word;
 	uint64_t value;
 
-	if (capture->image.entry >= module->start && capture->image.entry < module->end) {
+	if (is_program(capture, module)) {
 		*offset = program_offset(module->elf);
 		return true;
 	}
@@ -85,7 +97,7 @@ void thread_storage_note_modules(struct capture *capture)
 {
 	struct heapsnap_process *process = &capture->process;
 
-	if (process->tls_module_count > 0 || capture->old)
+	if (process->tls_module_count > 0)
 		return;
 	for (size_t i = 0; i < capture->modules.count; i++) {
 		const struct module *module = &capture->modules.modules[i];
