@@ -2,6 +2,8 @@
 #include "dumper/writer/scan/thread_pointers.h"
 
 #include "dumper/writer/base/machine.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/hash_table.h"
 #include "lib/dwarf/dwarf_registers.h"
 
 #include <stdlib.h>
@@ -10,6 +12,10 @@ enum {
 	THREAD_STORAGE = 64 << 10, // of a stack's top, where the thread descriptor is
 	THREAD_DESCRIPTOR = 4096,  // bytes below a thread pointer, where it is on some machines
 	MAX_SEARCHED = 256 << 20,  // bytes of all mappings
+	// Descriptors that are looked at: glibc keeps stacks of threads that have ended, and memory may
+	// be full of what looks like descriptors.
+	DESCRIPTORS_PER_THREAD = 4,
+	OTHER_DESCRIPTORS = 4096,
 };
 
 // The threads of a process.
@@ -100,73 +106,118 @@ static uint64_t find_thread_pointer(const struct threads *threads,
 
 // --- threads whose stacks are not known ---------------------------------------------
 
-static uint32_t count_unknown(const struct threads *threads)
-{
-	uint32_t count = 0;
+// A search for the descriptors of the threads whose pointers are unknown.
+struct search {
+	const struct threads *threads;
+	struct heap_hash_table by_tid; // these threads
+	uint32_t left;                 // of them
+	uint64_t candidates;           // descriptors that may still be looked at
+	uint64_t words[THREAD_STORAGE / 8];
+};
 
-	for (uint32_t i = 0; i < threads->process->thread_count; i++)
-		count += threads->list[i].thread_pointer == 0;
-	return count;
+HEAP_MUST_CHECK
+static struct heap_error *search_init(struct search *search, const struct threads *threads)
+{
+	const uint32_t count = threads->process->thread_count;
+
+	search->threads = threads;
+	search->by_tid = (struct heap_hash_table){ 0 };
+	search->left = 0;
+	search->candidates = (uint64_t)count * DESCRIPTORS_PER_THREAD + OTHER_DESCRIPTORS;
+	for (uint32_t i = 0; i < count; i++) {
+		if (threads->list[i].thread_pointer != 0)
+			continue;
+		HEAP_TRY(heap_hash_add(&search->by_tid, heap_hash_u64(threads->list[i].tid), i));
+		search->left++;
+	}
+	return NULL;
 }
 
-static bool has_tid(const uint64_t *words, size_t count, uint32_t tid)
+static void search_deinit(struct search *search)
+{
+	heap_hash_table_deinit(&search->by_tid);
+}
+
+// @return the thread, if its pointer is unknown; or NULL
+static struct heapsnap_thread *find_unknown(const struct search *search, uint32_t tid)
+{
+	struct heapsnap_thread *list = search->threads->list;
+	uint32_t found = tid == 0 ? HEAP_HASH_NONE
+				  : heap_hash_find(&search->by_tid, heap_hash_u64(tid), i,
+						   list[i].tid == tid);
+
+	return found != HEAP_HASH_NONE && list[found].thread_pointer == 0 ? &list[found] : NULL;
+}
+
+// A descriptor has the thread's id.
+static void note_descriptor(struct search *search, uint64_t address, const uint64_t *words,
+			    size_t count)
 {
 	if (count > THREAD_DESCRIPTOR / 8)
 		count = THREAD_DESCRIPTOR / 8;
 	for (size_t i = 0; i < count; i++) {
-		if ((uint32_t)words[i] == tid || (uint32_t)(words[i] >> 32) == tid)
-			return true;
-	}
-	return false;
-}
+		struct heapsnap_thread *thread = find_unknown(search, (uint32_t)words[i]);
 
-// A descriptor has the thread's id.
-static void note_descriptor(const struct threads *threads, uint64_t address, const uint64_t *words,
-			    size_t count)
-{
-	for (uint32_t i = 0; i < threads->process->thread_count; i++) {
-		struct heapsnap_thread *thread = &threads->list[i];
-
-		if (thread->thread_pointer == 0 && has_tid(words, count, thread->tid)) {
+		if (!thread)
+			thread = find_unknown(search, (uint32_t)(words[i] >> 32));
+		if (thread) {
 			thread->thread_pointer = address;
+			search->left--;
 			return;
 		}
 	}
 }
 
-static void search_range(const struct threads *threads, uint64_t start, uint64_t end,
-			 uint64_t *words)
+static void search_range(struct search *search, uint64_t start, uint64_t end)
 {
 	size_t count = (end - start) / 8;
 
-	image_read_padded(threads->image, start, words, end - start);
-	for (size_t i = 0; i + 8 <= count; i += 8) {
-		if (is_descriptor(words + i, start + i * 8))
-			note_descriptor(threads, start + i * 8, words + i, count - i);
+	image_read_padded(search->threads->image, start, search->words, end - start);
+	for (size_t i = 0; i + 8 <= count && search->left > 0 && search->candidates > 0; i += 8) {
+		if (!is_descriptor(search->words + i, start + i * 8))
+			continue;
+		search->candidates--;
+		note_descriptor(search, start + i * 8, search->words + i, count - i);
 	}
 }
 
-// The descriptor of the main thread lies where the loader got memory for it, or at the start of the heap;
-// those of others at the ends of their stacks.
-static void search(const struct threads *threads, uint64_t *words)
+// The descriptor of the main thread lies where the loader got memory for it, or at the start of the
+// heap; those of others at the ends of their stacks.
+static void search_mappings(struct search *search)
 {
-	const struct image *image = threads->image;
+	const struct image *image = search->threads->image;
 	uint64_t searched = 0;
 
 	for (size_t i = 0; i < image->mapping_count && searched < MAX_SEARCHED; i++) {
 		const struct image_mapping *mapping = &image->mappings[i];
 		uint64_t size = mapping->end - mapping->start;
 
+		if (search->left == 0 || search->candidates == 0)
+			return;
 		if (!image_is_private_memory(mapping) && mapping->kind != IMAGE_HEAP)
 			continue;
 		if (size > THREAD_STORAGE)
 			size = THREAD_STORAGE;
 		searched += 2 * size;
-		search_range(threads, mapping->end - size, mapping->end, words);
-		if (count_unknown(threads) == 0)
-			return;
-		search_range(threads, mapping->start, mapping->start + size, words);
+		search_range(search, mapping->end - size, mapping->end);
+		search_range(search, mapping->start, mapping->start + size);
 	}
+}
+
+// If memory is short, they stay unknown.
+static void find_by_descriptors(const struct threads *threads)
+{
+	struct search *search = malloc(sizeof(*search));
+	struct heap_error *error;
+
+	if (!search)
+		return;
+	error = search_init(search, threads);
+	if (!error && search->left > 0)
+		search_mappings(search);
+	heap_error_destroy(error);
+	search_deinit(search);
+	free(search);
 }
 
 void thread_pointers_find(const struct image *image, const struct heapsnap_process *process,
@@ -174,7 +225,6 @@ void thread_pointers_find(const struct image *image, const struct heapsnap_proce
 {
 	const struct threads all = { image, process, list }, *threads = &all;
 	uint64_t distance = MACHINE_STORAGE_IS_BELOW ? 0 : robust_distance(threads);
-	uint64_t *words;
 
 	for (uint32_t i = 0; i < threads->process->thread_count; i++) {
 		struct heapsnap_thread *thread = &threads->list[i];
@@ -186,9 +236,6 @@ void thread_pointers_find(const struct image *image, const struct heapsnap_proce
 		else
 			thread->thread_pointer = find_thread_pointer(threads, thread, distance);
 	}
-	words = MACHINE_STORAGE_IS_BELOW && count_unknown(threads) > 0 ? malloc(THREAD_STORAGE)
-								       : NULL;
-	if (words)
-		search(threads, words);
-	free(words);
+	if (MACHINE_STORAGE_IS_BELOW)
+		find_by_descriptors(threads);
 }

@@ -28,7 +28,8 @@ static int64_t program_offset(const struct heap_elf_file *elf)
 #if defined(__aarch64__)
 	return (int64_t)round_up(CONTROL_BLOCK, alignment);
 #else
-	return -(int64_t)round_up(elf->tls_size, alignment);
+	// Of a damaged file, the size may be any number.
+	return (int64_t)(0 - round_up(elf->tls_size, alignment));
 #endif
 }
 
