@@ -145,7 +145,7 @@ struct layout_wholes layouts_flexible_wholes(const struct layouts *layouts, heap
 bool layouts_is_link(const struct layouts *layouts, heap_type_id type);
 
 /**
- * True if a pointer to the start of a block of @p size bytes does not say that it is a @p type: another
+ * True if a pointer to the start of a block of @p size bytes does not say that it is a @p type: a larger
  * one that begins with it fits as well, or it is but a link. Only where sizes are not exact.
  */
 bool layouts_is_ambiguous(const struct layouts *layouts, heap_type_id type, uint64_t size,

@@ -312,7 +312,9 @@ bool layouts_is_ambiguous(const struct layouts *layouts, heap_type_id type, uint
 	const struct layout_wholes exact = layouts_exact_wholes(layouts, type, 0, size, slack);
 	const struct layout_wholes flexible = layouts_flexible_wholes(layouts, type, 0, size);
 
-	return exact.at < exact.end || flexible.at < flexible.end;
+	// They are in order of size; one of the same size is but a wrapper, as of a std::tuple's only part.
+	return (exact.at < exact.end && exact.end[-1].size > layouts_size(layouts, type)) ||
+	       flexible.at < flexible.end;
 }
 
 bool layouts_is_indexed(const struct layouts *layouts, heap_type_id whole, heap_type_id part,

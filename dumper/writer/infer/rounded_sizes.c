@@ -276,7 +276,7 @@ static struct best find_answer(const struct inference *inference, const struct k
 	consider_all(&search);
 	if (search.best.source == SOURCE_NONE || !search.best.is_unique)
 		return none;
-	// What neither a pointer nor the code says, content has to confirm.
+	// Content has to confirm an answer that neither a pointer nor the code gives.
 	least = search.best.source == SOURCE_PARTS ? 1 : 0;
 	return score_content(inference, object, search.best.type) >= least ? search.best : none;
 }
