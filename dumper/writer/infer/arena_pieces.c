@@ -2,6 +2,7 @@
 #include "dumper/writer/infer/arena_pieces.h"
 
 #include "dumper/writer/base/progress.h"
+#include "dumper/writer/infer/arena_structs.h"
 #include "dumper/writer/scan/head_words.h"
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
@@ -321,9 +322,11 @@ static struct heap_error *cut_all(struct arena_pieces *pieces, struct capture *c
 struct heap_error *arena_pieces_cut(struct arena_pieces *pieces, struct capture *capture,
 				    const heap_type_id **classes, struct head_words *heads)
 {
-	HEAP_TRY(arenas_find(capture, &pieces->arenas));
+	HEAP_TRY(arenas_find(capture, *classes, &pieces->arenas));
 	if (pieces->arenas.count == 0)
 		return NULL;
+	HEAP_TRY(arena_structs_find(&pieces->arenas, &capture->objects, &capture->snapshot.types,
+				    capture->process.origin == HEAPSNAP_ORIGIN_LIBRARY));
 	HEAP_TRY(cut_all(pieces, capture));
 	HEAP_TRY(cut_classes(pieces, capture, classes));
 	return cut_heads(pieces, capture, heads);
@@ -388,6 +391,21 @@ static heap_type_id header_type(const struct capture *capture, uint64_t size)
 										    : HEAP_NO_TYPE;
 }
 
+// True if a place of an object is in the members of the struct that the whole arena is.
+//
+// @param at  the first arena that may be that object's; moved on
+static bool is_in_struct(const struct arenas *arenas, uint32_t *at, heap_object_id object,
+			 uint64_t offset)
+{
+	const struct arena *arena;
+
+	while (*at < arenas->count && arenas->list[*at].object < object)
+		++*at;
+	arena = &arenas->list[*at];
+	return *at < arenas->count && arena->object == object && arena->type != HEAP_NO_TYPE &&
+	       offset < arena->start;
+}
+
 // The typed pieces of arenas, and the parts of pieces.
 HEAP_MUST_CHECK
 static struct heap_error *join_parts(const struct arena_pieces *pieces,
@@ -397,7 +415,7 @@ static struct heap_error *join_parts(const struct arena_pieces *pieces,
 	const struct heap_snapshot *snapshot = &capture->snapshot;
 	const struct objects *objects = &capture->objects;
 	heap_type_id headers[ARENA_MAX_HEADER / WORD + 1];
-	uint32_t next = 0;
+	uint32_t next = 0, arena = 0;
 
 	for (uint64_t i = 0; i <= ARENA_MAX_HEADER / WORD; i++)
 		headers[i] = header_type(capture, i * WORD);
@@ -413,21 +431,23 @@ static struct heap_error *join_parts(const struct arena_pieces *pieces,
 			part.elements = 1;
 			part.evidence = HEAP_EVIDENCE_VOTE;
 		}
-		if (is_cut(pieces, whole) && part.type != HEAP_NO_TYPE)
+		bool is_hidden = is_in_struct(&pieces->arenas, &arena, whole, part.offset);
+
+		if (is_cut(pieces, whole) && part.type != HEAP_NO_TYPE && !is_hidden)
 			HEAP_TRY(heap_array_append(parts, part));
 		for (; next < snapshot->part_count && snapshot->parts[next].object == i; next++) {
 			struct heap_part own = snapshot->parts[next];
 
 			own.object = whole;
 			own.offset += part.offset;
-			if (!is_cut(pieces, whole) || part.type == HEAP_NO_TYPE)
+			if (!is_cut(pieces, whole) || (part.type == HEAP_NO_TYPE && !is_hidden))
 				HEAP_TRY(heap_array_append(parts, own));
 		}
 	}
 	return NULL;
 }
 
-// A column of the whole objects: those that are cut have none of their own.
+// A column of the whole objects: those that are cut have nothing of their own.
 #define JOIN_COLUMN(column) \
 	do { \
 		for (heap_object_id i_ = 0; (column) && i_ < pieces->whole.count; i_++) { \
@@ -445,8 +465,15 @@ static void join_columns(const struct arena_pieces *pieces, struct heap_snapshot
 	JOIN_COLUMN(snapshot->conflict_type);
 	JOIN_COLUMN(snapshot->conflicts);
 	JOIN_COLUMN(snapshot->tag);
-	for (uint32_t i = 0; i < pieces->arenas.count; i++)
-		snapshot->evidence[pieces->arenas.list[i].object] = HEAP_EVIDENCE_POOL;
+	for (uint32_t i = 0; i < pieces->arenas.count; i++) {
+		const struct arena *arena = &pieces->arenas.list[i];
+		bool is_struct = arena->type != HEAP_NO_TYPE;
+
+		snapshot->type[arena->object] = arena->type;
+		snapshot->elements[arena->object] = is_struct;
+		snapshot->evidence[arena->object] =
+			is_struct ? HEAP_EVIDENCE_EMBEDDING : HEAP_EVIDENCE_POOL;
+	}
 }
 
 // Gives the capture its objects back.

@@ -9,6 +9,7 @@
  */
 #include "dumper/writer/infer/arenas.h"
 
+#include "dumper/base/header.h"
 #include "dumper/writer/base/progress.h"
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
@@ -95,6 +96,7 @@ struct site_arenas {
 
 struct search {
 	const struct capture *capture;
+	const heap_type_id *classes; // [objects]
 	struct arenas *arenas;
 	struct trial trials[FORMATS];
 	uint32_t accepted; // so many of them, from the first on
@@ -577,8 +579,8 @@ static struct heap_error *add_arena(struct search *search, const struct cut_bloc
 	HEAP_TRY(heap_reserve(arenas->chunks, arenas->chunk_capacity,
 			      (size_t)arenas->chunk_count + chain->chunks));
 	arenas->list[arenas->count++] =
-		(struct arena){ block->object,  arenas->chunk_count, chain->chunks,
-				format->header, chain->start,        chain->end };
+		(struct arena){ block->object, arenas->chunk_count, chain->chunks, format->header,
+				chain->start,  chain->end,          HEAP_NO_TYPE };
 	for (uint64_t at = chain->start; at < chain->end;) {
 		uint64_t end = end_of(block, format, at);
 		bool is_free = is_owned && block->words[(at + owner_at) / WORD] != owner;
@@ -602,6 +604,17 @@ static bool proves(const struct cut_block *block, const struct format *format,
 	       (chain->chunks >= SURE_CHUNKS || find_owned(block, format, chain, &at, &owner));
 }
 
+// The bytes of a block whose type is certain. Chunks begin behind them.
+static uint64_t typed_bytes(const struct search *search, const struct cut_block *block)
+{
+	const struct capture *capture = search->capture;
+	heap_type_id class = search->classes[block->object];
+
+	if (capture->objects.flags[block->object] & HEAPSNAP_BLOCK_LABELLED)
+		return block->size;
+	return class == HEAP_NO_TYPE ? 0 : heap_types_size(&capture->snapshot.types, class);
+}
+
 // Finds the longest chain: one that begins later may be its end.
 //
 // @param is_likely  other blocks of its site are arenas. One without chunks has a pointer to where the
@@ -610,6 +623,7 @@ static const struct format *find_chain(struct search *search, const struct cut_b
 				       bool is_likely, struct chain *result)
 {
 	const struct format *found = NULL;
+	uint64_t typed = typed_bytes(search, block);
 
 	for (uint32_t i = 0; i < search->accepted; i++) {
 		const struct trial *trial = &search->trials[i];
@@ -620,7 +634,7 @@ static const struct format *find_chain(struct search *search, const struct cut_b
 			uint64_t start = trial->starts[j].start;
 			struct chain chain;
 
-			if (start >= block->size ||
+			if (start < typed || start >= block->size ||
 			    (found && search->lengths[start / WORD] <= result->chunks))
 				continue;
 			chain = follow_chain(block, format, search->lengths, start);
@@ -734,9 +748,15 @@ static void release(struct search *search)
 	free(search->is_arena);
 }
 
-struct heap_error *arenas_find(const struct capture *capture, struct arenas *arenas)
+struct heap_error *arenas_find(const struct capture *capture, const heap_type_id *classes,
+			       struct arenas *arenas)
 {
-	CLEANUP(release) struct search search = { .capture = capture, .arenas = arenas };
+	CLEANUP(release)
+	struct search search = {
+		.capture = capture,
+		.classes = classes,
+		.arenas = arenas,
+	};
 
 	list_formats(search.trials);
 	HEAP_TRY(find_formats(&search));

@@ -33,6 +33,8 @@ struct arena {
 	uint32_t first, count; /**< in arenas.chunks */
 	uint32_t header;       /**< bytes of a chunk's header */
 	uint64_t start, end;   /**< of the first header, and of the last chunk */
+	heap_type_id
+		type; /**< a struct that has the chunks in its array of bytes, or HEAP_NO_TYPE */
 };
 
 struct arenas {
@@ -48,10 +50,12 @@ struct arenas {
  * Finds all arenas.
  *
  * @param capture  with objects, sites and edges
+ * @param classes  [objects] those that virtual tables tell, which chunks must not overlap
  * @param arenas   zeros at first; arenas_deinit() frees it, also after an error
  */
 HEAP_MUST_CHECK
-struct heap_error *arenas_find(const struct capture *capture, struct arenas *arenas);
+struct heap_error *arenas_find(const struct capture *capture, const heap_type_id *classes,
+			       struct arenas *arenas);
 
 void arenas_deinit(struct arenas *arenas);
 
