@@ -10,6 +10,7 @@ use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
 use Heapsh;
 use IO::Socket::INET;
+use IPC::Open2;
 use Test::More;
 use Time::HiRes qw(sleep time);
 
@@ -155,14 +156,18 @@ SKIP: {
     end($pid, 'INT');
 }
 
-# Runtimes that print "ready", and "done" some time later.
+# Runtimes that print "ready", and "done" when they get a line.
 sub runtime {
     my ($name, $allocator, $least, @command) = @_;
-    open my $in, '-|', @command or return fail "$name: $!";
+    my ($in, $out);
+    my $started = eval { open2($in, $out, @command) } or return fail "$name: $@";
     my $pid = wait_until(sub { <$in> =~ /ready (\d+)/ ? $1 : undef });
     is_taken($pid, $name, $allocator, $least);
+    local $SIG{PIPE} = 'IGNORE';
+    print {$out} "\n";
+    close $out;
     is scalar(<$in>), "done\n", "$name: it goes on";
-    close $in;
+    waitpid $started, 0;
     is $?, 0, "$name: exit status";
 }
 
@@ -170,21 +175,22 @@ SKIP: {
     skip 'no python3', 6 unless has('python3');
     local $ENV{PYTHONMALLOC} = 'malloc';
     runtime('python', 'glibc', 50000, 'python3', '-c',
-        'import os, time; a = [str(i) for i in range(50000)]; print("ready", os.getpid(), flush=True); time.sleep(3); print("done")');
+        'import os, select, sys, time; a = [str(i) for i in range(50000)]; print("ready", os.getpid(), flush=True)' . "\n"
+            . 'while not select.select([sys.stdin], [], [], 0)[0]: time.sleep(0.3)' . "\n" . 'print("done")');
 }
 
 SKIP: {
     skip 'no node', 6 unless has('node');
     runtime('node', 'glibc', 1000, 'node', '-e',
         'const a = []; for (let i = 0; i < 1000; i++) a.push(Buffer.alloc(5000)); console.log("ready", process.pid);'
-        . 'const t = setInterval(() => {}, 5); setTimeout(() => { clearInterval(t); console.log("done"); }, 4000)');
+        . 'const t = setInterval(() => {}, 5); process.stdin.once("end", () => { clearInterval(t); console.log("done"); }).resume()');
 }
 
 SKIP: {
     skip 'no java', 6 unless has('java') && has('javac');
     open my $out, '>', "$directory/Sleeper.java" or die $!;
     print $out 'public class Sleeper { public static void main(String[] a) throws Exception { System.out.println("ready " +'
-        . ' ProcessHandle.current().pid()); long end = System.nanoTime() + 4000000000L; while (System.nanoTime() < end) Thread.sleep(1);'
+        . ' ProcessHandle.current().pid()); while (System.in.available() == 0) Thread.sleep(1);'
         . ' System.out.println("done"); } }';
     close $out;
     system("javac -d $directory $directory/Sleeper.java 2>/dev/null") == 0 or skip 'no javac', 6;
@@ -207,8 +213,9 @@ func main() {
 	c := make(chan int)
 	for i := 0; i < 50; i++ { go func() { for { time.Sleep(time.Millisecond); c <- 1 } }() }
 	fmt.Println("ready", os.Getpid())
-	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); { <-c }
-	fmt.Println("done")
+	end := make(chan int)
+	go func() { os.Stdin.Read(make([]byte, 1)); close(end) }()
+	for { select { case <-c: case <-end: fmt.Println("done"); return } }
 }
 END
     close $out;

@@ -118,6 +118,7 @@ sub peak {
 sub DESTROY {
     my ($self) = @_;
     local ($?, $!);
+    $self->thaw if $self->{freezer};    # else nothing in it can be ended
     for (1 .. 50) {    # what was in it may be on its way out
         last if rmdir $self->{path} or !-d $self->{path};
         select undef, undef, undef, 0.1;
