@@ -79,16 +79,22 @@ HEAP_MAKES_ERROR
 static struct heap_error *refuse_handler(const struct wait *wait, enum heapsnap_handler handler)
 {
 	const char *other = signal_left_alone(&wait->target);
-	char signal[SIGNAL_NAME_MAX], remedy[100];
+	char signal[SIGNAL_NAME_MAX], remedy[160];
 	int pid = (int)wait->target.pid;
 
 	signal_name(wait->announcement.signal, signal);
 	if (other)
 		snprintf(remedy, sizeof(remedy),
-			 "heapsnap run --signal %s names one that it leaves alone", other);
+			 "heapsnap attach %d needs none, and heapsnap run --signal %s names one "
+			 "that "
+			 "it leaves alone",
+			 pid, other);
 	else
-		snprintf(remedy, sizeof(remedy),
-			 "no --signal is left, but heapsnap run --every and --growth need none");
+		snprintf(
+			remedy, sizeof(remedy),
+			"no --signal is left, but heapsnap attach %d, and heapsnap run --every and "
+			"--growth need none",
+			pid);
 	if (wait->announcement.signal == 0)
 		return heap_error_create(HEAP_ERROR_ABSENT,
 					 "%d takes no signal: it had a handler of its own, or runs "

@@ -145,7 +145,7 @@ SKIP: {
     kill 'TERM', $sleeper;
     my $replaced = Heapsh->start('/usr/bin/perl', args => ['-e', '$SIG{QUIT} = sub { print "hit\n" }; $| = 1; print "ready\n"; sleep 1 while 1']);
     ($output, $said) = run("$blind capture " . $replaced->pid);
-    like $said, qr/\Aheapsnap: \d+ \(perl\S*\) has a handler of its own for SIGQUIT, .*--signal.*\n\z/, 'a handler of the program\'s own gets no signal';
+    like $said, qr/\Aheapsnap: \d+ \(perl\S*\) has a handler of its own for SIGQUIT, .*heapsnap attach \d+ .*--signal.*\n\z/, 'a handler of the program\'s own gets no signal';
     like +(run("$heapsnap capture " . $replaced->pid))[1], qr/\Aheapsnap: \d+ \(perl\S*\) has a handler of its own for SIGQUIT, .*--signal.*\n\z/, '... also where memory can be read';
     my $program = busy('<STDIN>; POSIX::_exit(0)', before => '');
     open my $capture, '-|', "$blind capture " . $program->pid or die $!;
