@@ -58,13 +58,14 @@ sub answers {
     return \%answer;
 }
 
-# The writer has as many threads as it may use processors.
+# The writer has as many threads as it may use processors. The first processor may be another container's.
 my $taskset = (grep { -x } map { "$_/taskset" } split /:/, $ENV{PATH})[0];
+my ($processor) = Heapsh::content("/proc/$$/status") =~ /^Cpus_allowed_list:\s+(\d+)/m;
 my @answers;
 for my $run (1 .. $runs) {
     my $path = Heapsh::program_path('same');
-    my $program = $run % 2 && $taskset
-        ? Heapsh->start($taskset, args => ['-c', '0', $path], run => ['--content', 'none'])
+    my $program = $run % 2 && $taskset && defined $processor
+        ? Heapsh->start($taskset, args => ['-c', $processor, $path], run => ['--content', 'none'])
         : Heapsh->start('same', run => ['--content', 'none']);
     push @answers, answers($program->capture, "$program->{directory}/same.log");
     push @answers, answers($program->capture, "$program->{directory}/same.log") if $run <= 2;
