@@ -86,8 +86,7 @@ static struct heap_error *refuse_handler(const struct wait *wait, enum heapsnap_
 	if (other)
 		snprintf(remedy, sizeof(remedy),
 			 "heapsnap attach %d needs none, and heapsnap run --signal %s names one "
-			 "that "
-			 "it leaves alone",
+			 "that it leaves alone",
 			 pid, other);
 	else
 		snprintf(

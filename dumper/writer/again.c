@@ -16,6 +16,7 @@
 #include "dumper/writer/store.h"
 #include "lib/base/cache_directory.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/path.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -372,12 +373,16 @@ static struct heap_error *infer(struct again *again)
 
 // --- all of it ----------------------------------------------------------------
 
+#define LIBRARY "libheapsnap"
+
 // The library's own variables are no roots.
 static uint64_t find_library(const struct capture *capture)
 {
 	for (size_t i = 0; i < capture->modules.count; i++) {
-		if (strstr(capture->modules.modules[i].path, "/libheapsnap"))
-			return capture->modules.modules[i].start;
+		const struct module *module = &capture->modules.modules[i];
+
+		if (strncmp(heap_base_name(module->path), LIBRARY, strlen(LIBRARY)) == 0)
+			return module->start;
 	}
 	return 0;
 }

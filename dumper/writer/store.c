@@ -6,6 +6,7 @@
 #include "dumper/writer/infer/prune.h"
 #include "dumper/writer/scan/samples.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/path.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -96,13 +97,6 @@ static void make_column(void *context, enum heap_columns column, heap_object_id 
 			values[i] = objects->birth[first + i] < epochs ? objects->birth[first + i]
 								       : epochs - 1;
 	}
-}
-
-static const char *path_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
 }
 
 struct heap_error *store_fill_modules(struct capture *capture)
@@ -406,7 +400,7 @@ static void fill_info(const struct capture *capture, struct texts *texts, struct
 	snprintf(texts->id, sizeof(texts->id), "%016" PRIx64 "%016" PRIx64, random[0], random[1]);
 
 	*info = (struct heap_info){
-		.program = path_name(process->program),
+		.program = heap_base_name(process->program),
 		.command = texts->command,
 		.host = texts->host,
 		.maker = "heapsnap " HEAPSH_VERSION,

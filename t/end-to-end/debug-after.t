@@ -110,6 +110,16 @@ SKIP: {
     $program->finish;
 }
 
+# Only a file of the library's name is the library: the variables of others hold what they hold.
+{
+    my ($stripped, $whole, $debug) = build_apart('shapes', '-O0');
+    my $with = variables_of(snapshot_of($whole));
+    mkdir "$directory/libheapsnap-demo";
+    rename $stripped, "$directory/libheapsnap-demo/shapes" or die "$stripped: $!";
+    is_deeply variables_of(snapshot_of("$directory/libheapsnap-demo/shapes"), "--debug=$debug"), $with,
+        'a program in a directory with a name like the library';
+}
+
 # --- what is refused ------------------------------------------------------------------------
 
 my ($stripped, $whole, $debug) = build_apart('shapes', '-O1');

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/scan/thread_storage.h"
 
+#include "lib/base/path.h"
 #include "lib/dwarf/elf_thread_local.h"
 
 #include <string.h>
@@ -67,10 +68,8 @@ static bool find_in_tables(const struct capture *capture, uint64_t number, int64
 // True for the executable: the program begins there. Snapshots keep its name instead.
 static bool is_program(const struct capture *capture, const struct module *module)
 {
-	const char *name = strrchr(module->path, '/');
-
 	if (capture->old)
-		return strcmp(name ? name + 1 : module->path, capture->old->info.program) == 0;
+		return strcmp(heap_base_name(module->path), capture->old->info.program) == 0;
 	return capture->image.entry >= module->start && capture->image.entry < module->end;
 }
 
