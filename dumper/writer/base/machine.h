@@ -3,7 +3,8 @@
 #define HEAPSNAP_WRITER_MACHINE_H
 
 /**
- * Machine-dependent parts of the writer: the place of thread-local storage, and the code of calls.
+ * Machine-dependent parts of the writer: the range of addresses, the place of thread-local storage, and
+ * the code of calls.
  */
 
 #include <stdbool.h>
@@ -28,6 +29,8 @@ enum {
 	MACHINE_FRAME_IN_CFA =
 		16, /**< bytes from fp to the CFA, in all frames that have one; 0: not */
 	MACHINE_STORAGE_IS_BELOW = 1, /**< thread-local storage is below the thread pointer */
+	MACHINE_ADDRESS_BITS =
+		47, /**< of addresses in user space, unless a program asks for more */
 };
 
 /**
@@ -80,6 +83,7 @@ enum {
 	MACHINE_SHORTEST_CALL = 4,
 	MACHINE_FRAME_IN_CFA = 0,
 	MACHINE_STORAGE_IS_BELOW = 0,
+	MACHINE_ADDRESS_BITS = 48, // the kernel's half has addresses of its own
 };
 
 // Variant I: above the thread control block of two words that the thread pointer points to.

@@ -11,6 +11,7 @@
  */
 #include "dumper/writer/infer/inference.h"
 
+#include "dumper/writer/base/machine.h"
 #include "dumper/writer/base/progress.h"
 
 #include <string.h>
@@ -25,8 +26,6 @@ enum {
 	DOUBTED = -1,
 	CONTRADICTED = -2,
 };
-
-#define ADDRESSES (UINT64_C(1) << 47) // of user space, on x86-64 and most aarch64
 
 struct check {
 	const struct inference *inference;
@@ -53,7 +52,7 @@ void content_read_from(const struct inference *inference, struct pages *pages,
 // True for values that programs keep in a void * besides pointers: numbers, and other addresses.
 static bool is_number(uint64_t word)
 {
-	return word < ADDRESSES || word >= UINT64_MAX - UINT32_MAX;
+	return word < UINT64_C(1) << MACHINE_ADDRESS_BITS || word >= UINT64_MAX - UINT32_MAX;
 }
 
 // The object into which a word of a block points, from the edges.
