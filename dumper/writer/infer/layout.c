@@ -10,6 +10,8 @@
 
 enum {
 	MAX_DEPTH = 16,
+	MAX_VISITS =
+		1 << 14, // of types in a type: with unions in unions they multiply at each depth
 
 	// True if there are arrays of bytes in a type.
 	BYTES_UNKNOWN = 0,
@@ -168,7 +170,8 @@ static const struct heap_member *next_member(const struct layouts *layouts, heap
 
 // --- fitting -----------------------------------------------------------------
 
-static bool is_raw(const struct layouts *layouts, heap_type_id id, uint64_t offset, int depth)
+static bool is_raw(const struct layouts *layouts, heap_type_id id, uint64_t offset, int depth,
+		   uint32_t *left)
 {
 	const struct heap_types *types = layouts->types;
 
@@ -176,14 +179,15 @@ static bool is_raw(const struct layouts *layouts, heap_type_id id, uint64_t offs
 
 	const struct heap_type *type = &types->types[id];
 
-	if (depth == MAX_DEPTH)
+	if (depth == MAX_DEPTH || *left == 0)
 		return false;
+	--*left;
 	if (type->kind == HEAP_TYPE_ARRAY) {
 		heap_type_id element = layouts_strip(layouts, type->target);
 		uint64_t stride = layouts_size(layouts, element);
 
 		return layouts_is_character(layouts, element) ||
-		       (stride > 0 && is_raw(layouts, element, offset % stride, depth + 1));
+		       (stride > 0 && is_raw(layouts, element, offset % stride, depth + 1, left));
 	}
 	if (!heap_types_has_members(type))
 		return false;
@@ -192,7 +196,7 @@ static bool is_raw(const struct layouts *layouts, heap_type_id id, uint64_t offs
 	const struct heap_member *member;
 
 	while ((member = next_member(layouts, id, offset, &at))) {
-		if (is_raw(layouts, member->type, offset - member->offset, depth + 1))
+		if (is_raw(layouts, member->type, offset - member->offset, depth + 1, left))
 			return true;
 	}
 	return false;
@@ -230,7 +234,14 @@ bool layouts_is_raw(const struct layouts *layouts, heap_type_id whole, uint64_t 
 		return false;
 	if (facts->is_flexible && offset >= facts->start)
 		return layouts_is_character(layouts, layouts_strip(layouts, facts->element));
-	return facts->size > 0 && is_raw(layouts, whole, offset % facts->size, 0);
+	if (facts->size == 0)
+		return false;
+
+	uint32_t left = MAX_VISITS;
+	bool found = is_raw(layouts, whole, offset % facts->size, 0, &left);
+
+	progress_steps(MAX_VISITS - left);
+	return found;
 }
 
 bool layouts_has_pointer(const struct layouts *layouts, heap_type_id whole, uint64_t offset,
@@ -274,21 +285,24 @@ static bool is_same(const struct heap_types *types, heap_type_id one, heap_type_
 }
 
 // The slow path, for elements of large arrays that the index omits, and for copies.
+//
+// @param left  types that may still be visited
 static bool contains(const struct layouts *layouts, heap_type_id whole, heap_type_id part,
-		     uint64_t offset, int depth)
+		     uint64_t offset, int depth, uint32_t *left)
 {
 	const struct heap_types *types = layouts->types;
 	const struct heap_type *type = &types->types[whole];
 
-	if (depth == MAX_DEPTH)
+	if (depth == MAX_DEPTH || *left == 0)
 		return false;
+	--*left;
 	if (offset == 0 && is_same(types, whole, part))
 		return true;
 	if (type->kind == HEAP_TYPE_ARRAY) {
 		uint64_t stride = layouts_size(layouts, type->target);
 
 		return stride > 0 && contains(layouts, layouts_strip(layouts, type->target), part,
-					      offset % stride, depth + 1);
+					      offset % stride, depth + 1, left);
 	}
 	if (!heap_types_has_members(type))
 		return false;
@@ -298,7 +312,7 @@ static bool contains(const struct layouts *layouts, heap_type_id whole, heap_typ
 
 	while ((member = next_member(layouts, whole, offset, &at))) {
 		if (contains(layouts, layouts_strip(layouts, member->type), part,
-			     offset - member->offset, depth + 1))
+			     offset - member->offset, depth + 1, left))
 			return true;
 	}
 	return false;
@@ -307,8 +321,14 @@ static bool contains(const struct layouts *layouts, heap_type_id whole, heap_typ
 bool layouts_has(const struct layouts *layouts, heap_type_id whole, heap_type_id part,
 		 uint64_t offset)
 {
-	return (whole == part && offset == 0) || layouts_is_indexed(layouts, whole, part, offset) ||
-	       contains(layouts, whole, part, offset, 0);
+	uint32_t left = MAX_VISITS;
+	bool found;
+
+	if ((whole == part && offset == 0) || layouts_is_indexed(layouts, whole, part, offset))
+		return true;
+	found = contains(layouts, whole, part, offset, 0, &left);
+	progress_steps(MAX_VISITS - left);
+	return found;
 }
 
 static bool fit_flexible(const struct layouts *layouts, heap_type_id type, uint64_t size,

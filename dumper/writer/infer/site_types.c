@@ -98,9 +98,10 @@ static bool is_all_of(const struct heap_types *types, heap_type_id whole, heap_t
 		const struct heap_member *member = &types->members[type->first_member + i];
 		heap_type_id inner = heap_types_strip(types, member->type);
 
-		if (member->offset == 0 &&
-		    (is_same(types, inner, part) || is_all_of(types, inner, part, depth + 1)))
-			return true;
+		// Only the members of a union can be several such, which would multiply at each depth.
+		if (member->offset == 0 && types->types[inner].size == type->size)
+			return is_same(types, inner, part) ||
+			       is_all_of(types, inner, part, depth + 1);
 	}
 	return false;
 }
