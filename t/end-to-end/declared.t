@@ -51,7 +51,8 @@ for my $way ('g++ -O0', 'clang++ -O0', 'clang++ -O2') {
         my %count;
         $count{ $_->{type} }++ for @{ Heapsh::ask_json($file, 'find', '--all', 'size', '>0')->{objects} };
         is $count{'class std::string[3]'}, 100, "$way: elements of vectors" or diag explain \%count;
-        is grep({ /^char\[/ } map { ($_) x $count{$_} } keys %count), 500, "$way: texts";
+        # The reserve of the C++ runtime is a larger array of them.
+        is grep({ /^char\[\d{1,3}\]/ } map { ($_) x $count{$_} } keys %count), 500, "$way: texts";
         my $shown = Heapsh::ask($file, 'show', 'orders[0][0]');
         like $shown, qr{^  customer = "a customer with a long name 0"$}m, "$way: a text";
         like $shown, qr{^  nick = "short"$}m, "$way: a text in the string itself";
