@@ -15,15 +15,8 @@ if (my $why = Heapsh::attach_refusal()) { plan skip_all => $why }
 
 my $directory = tempdir(CLEANUP => 1);
 
-sub write_file {
-    my ($name, $text) = @_;
-    open my $out, '>', "$directory/$name" or die $!;
-    print $out $text;
-    close $out or die $!;
-}
-
 # The library has storage of another size and alignment than the program. Each thread has a ring of each.
-write_file('library.c', <<'END');
+Heapsh::write_file("$directory/library.c", <<'END');
 #include <stdlib.h>
 struct page { struct page *next; long number; double weight[3]; };
 _Thread_local char room[200] __attribute__((aligned(64)));
@@ -40,7 +33,7 @@ void add_page(long number)
 	room[number % 200] = 1;
 }
 END
-write_file('main.c', <<'END');
+Heapsh::write_file("$directory/main.c", <<'END');
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

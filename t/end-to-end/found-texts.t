@@ -46,9 +46,7 @@ int main(void)
 	return 0;
 }
 END
-open my $out, '>', "$directory/texts.c" or die $!;
-print $out $source;
-close $out;
+Heapsh::write_file("$directory/texts.c", $source);
 
 sub is_right {
     my ($file, $name) = @_;

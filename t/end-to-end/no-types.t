@@ -12,13 +12,7 @@ use Test::More;
 plan skip_all => 'there is no g++' if system('command -v g++ >/dev/null') != 0;
 my $directory = tempdir(CLEANUP => 1);
 
-sub write_file {
-    my ($name, $text) = @_;
-    open my $out, '>', "$directory/$name" or die $!;
-    print $out $text;
-    close $out or die $!;
-}
-write_file('parts.cc', <<'END');
+Heapsh::write_file("$directory/parts.cc", <<'END');
 #include <map>
 #include <stdlib.h>
 #include <string>
@@ -36,7 +30,7 @@ void make_parts()
 	}
 }
 END
-write_file('main.cc', <<'END');
+Heapsh::write_file("$directory/main.cc", <<'END');
 #include <stdio.h>
 #include <stdlib.h>
 struct item { struct item *next; double weight; };

@@ -99,6 +99,14 @@ sub content {
     return scalar(<$in>) // '';
 }
 
+sub write_file {
+    my ($path, $text) = @_;
+    open my $out, '>', $path or die "$path: $!";
+    print $out $text;
+    close $out or die "$path: $!";
+    return;
+}
+
 sub errors { return content("$_[0]{directory}/.stderr") }
 
 sub snapshots {
@@ -179,11 +187,7 @@ sub make_cache {
 sub capture_source {
     my ($source, $compiler, %option) = @_;
     my $name = $source =~ s/\.\w+$//r . $compiler =~ s/[^\w+-]//gr;
-    if (defined $option{text}) {
-        open my $out, '>', $source or die "$source: $!";
-        print $out $option{text};
-        close $out or die "$source: $!";
-    }
+    write_file($source, $option{text}) if defined $option{text};
     system("$compiler -g -iquote . -o $name $source") == 0 or die "$compiler: $source does not compile";
     local %ENV = (%ENV, %{ $option{env} || {} }, LD_PRELOAD => "$build/libheapsnap.so");
     system($name, "$name.snap") == 0 or die "$name: no snapshot";
