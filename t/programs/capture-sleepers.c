@@ -39,7 +39,8 @@ static int semaphores;
 struct sleeper {
 	const char *name;
 	int (*call)(void);
-	bool runs; // now and then, rather than sleep in one call for good
+	long number; // of the system call; 0: the only one that it may sleep in
+	bool runs;   // now and then, rather than sleep in one call for good
 	pthread_t thread;
 	atomic_int tid;
 	atomic_int disturbed;
@@ -212,7 +213,7 @@ static struct sleeper sleepers[] = {
 	{ .name = "pause", .call = in_pause },
 	{ .name = "sem_timedwait", .call = in_sem_timedwait },
 	{ .name = "semop", .call = in_semop },
-	{ .name = "recv", .call = in_recv },
+	{ .name = "recv", .call = in_recv, .number = SYS_recvfrom },
 	{ .name = "read", .call = in_read },
 	{ .name = "sem_wait", .call = in_sem_wait },
 	{ .name = "sigwait", .call = in_sigwait },
@@ -243,7 +244,8 @@ static void await_sleep(const struct sleeper *sleeper)
 	char path[64], call[16] = "";
 
 	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", sleeper->tid);
-	while (call[0] < '0' || call[0] > '9') {
+	while (call[0] < '0' || call[0] > '9' ||
+	       (sleeper->number && strtol(call, NULL, 10) != sleeper->number)) {
 		FILE *file = fopen(path, "r");
 
 		if (!file || !fgets(call, sizeof(call), file))
