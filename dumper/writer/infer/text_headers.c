@@ -3,7 +3,9 @@
 
 #include "dumper/writer/base/progress.h"
 #include "dumper/writer/infer/headers.h"
+#include "lib/base/cleanup.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -85,10 +87,13 @@ static bool has_length(const struct text_type *type, const struct header *header
 	return false;
 }
 
-// The only type that has a text at an offset, and its length before it; NULL if there is none.
+// The only type that has a text at an offset, and its length before it; NULL if there is none, or if
+// pointers lead behind the text: then it is one of several in the block.
+//
+// @param furthest  where a pointer leads to, behind the block's prefix
 static const struct text_type *find(const struct inference *inference,
 				    const struct text_types *types, heap_object_id object,
-				    uint64_t offset)
+				    uint64_t offset, uint64_t furthest)
 {
 	const struct text_type *found = NULL;
 	uint64_t length = 0;
@@ -101,7 +106,7 @@ static const struct text_type *find(const struct inference *inference,
 			continue;
 		if (length == 0)
 			length = text_length(inference, object, offset);
-		if (length == 0)
+		if (length == 0 || furthest > offset + length + 1)
 			return NULL;
 		inference_read_header(inference, object, &header);
 		if (!has_length(type, &header, length))
@@ -113,9 +118,32 @@ static const struct text_type *find(const struct inference *inference,
 	return found;
 }
 
+static void reach(uint32_t *furthest, uint32_t interior)
+{
+	if (interior > *furthest)
+		*furthest = interior;
+}
+
+// Finds the furthest place in each object that a pointer leads to. @return NULL if memory is short
+static uint32_t *find_furthest(const struct inference *inference)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	uint32_t *furthest =
+		calloc((size_t)inference->capture->objects.count + 1, sizeof(*furthest));
+
+	if (!furthest)
+		return NULL;
+	for (uint32_t i = 0; i < snapshot->edge_count; i++)
+		reach(&furthest[snapshot->edge_target[i]], snapshot->edge_interior[i]);
+	for (uint64_t i = 0; i < snapshot->root_edge_count; i++)
+		reach(&furthest[snapshot->root_edges[i].target], snapshot->root_edges[i].interior);
+	progress_steps(snapshot->edge_count);
+	return furthest;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *claim(struct inference *inference, const struct text_types *types,
-				uint32_t edge, uint64_t *claimed)
+				const uint32_t *furthest, uint32_t edge, uint64_t *claimed)
 {
 	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
 	heap_object_id object = snapshot->edge_target[edge];
@@ -126,7 +154,8 @@ static struct heap_error *claim(struct inference *inference, const struct text_t
 	    claims_are_good(&inference->claims, object))
 		return NULL;
 
-	const struct text_type *type = find(inference, types, object, interior - prefix);
+	const struct text_type *type =
+		find(inference, types, object, interior - prefix, furthest[object] - prefix);
 
 	if (!type)
 		return NULL;
@@ -147,13 +176,17 @@ struct heap_error *text_headers_claim(struct inference *inference, uint64_t *cla
 {
 	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
 	uint32_t count = snapshot->edge_first[inference->capture->objects.count];
+	CLEANUP_FREE uint32_t *furthest = NULL;
 	struct text_types types;
 
 	if (inference_has_sites(inference) || !gather(&inference->layouts, &types))
 		return NULL;
+	furthest = find_furthest(inference);
+	if (!furthest)
+		return heap_error_out_of_memory();
 	for (uint32_t i = 0; i < count && !progress_is_late(); i++) {
 		progress_step();
-		HEAP_TRY(claim(inference, &types, i, claimed));
+		HEAP_TRY(claim(inference, &types, furthest, i, claimed));
 	}
 	return NULL;
 }
