@@ -394,7 +394,7 @@ build/fuzz/%: build/fuzz/objects/t/fuzz/%.o $(call fuzz_objects,$(call sources,$
 # cppcheck knows nothing of clean-up guards (memleak), and is wrong about the conditional
 # expressions and out parameters that the other two suppressions are for.
 lint:
-	clang-format --dry-run --Werror $(wildcard */*.[ch] */*/*.[ch] */*/*/*.[ch])
+	clang-format --dry-run --Werror $(filter-out build%,$(wildcard */*.[ch] */*/*.[ch] */*/*/*.[ch]))
 	cppcheck --quiet --error-exitcode=1 --inline-suppr --enable=warning,portability \
 		--suppress=memleak --suppress=identicalInnerCondition --suppress=ctuuninitvar \
 		-D__x86_64__ -D_GNU_SOURCE -I. dumper lib shell
