@@ -34,13 +34,18 @@ void *heapsnap_reserve(size_t bytes)
 	size_t page = (size_t)getpagesize(), size = guarded_size(bytes);
 	char *memory =
 		mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	int before = errno;
 
 	if (memory == MAP_FAILED)
 		return NULL;
-	if (mprotect(memory + page, size - 2 * page, PROT_READ | PROT_WRITE) == 0)
-		return memory + page;
-	munmap(memory, size);
-	return NULL;
+	if (mprotect(memory + page, size - 2 * page, PROT_READ | PROT_WRITE) != 0) {
+		munmap(memory, size);
+		return NULL;
+	}
+	// A few words of a table would take 2 MiB each, where the system makes huge pages of all memory.
+	if (madvise(memory + page, size - 2 * page, MADV_NOHUGEPAGE) != 0)
+		errno = before; // a kernel without them
+	return memory + page;
 }
 
 void *heapsnap_reserve_own(size_t bytes)
