@@ -288,12 +288,15 @@ static struct heap_error *drop_types(struct capture *capture)
 	return heap_types_init(&snapshot->types);
 }
 
-// Marks the types of all that the snapshot has.
+// Marks the types of all that the snapshot has, and the few basic ones: symbols may name them, such as those
+// of std::any.
 static void need_types(const struct capture *capture, bool *needed)
 {
 	const struct heap_snapshot *snapshot = &capture->snapshot;
 
 	needed[HEAP_NO_TYPE] = true;
+	for (heap_type_id i = 1; i < snapshot->types.count; i++)
+		needed[i] = snapshot->types.types[i].kind == HEAP_TYPE_BASE;
 	for (heap_object_id i = 0; snapshot->type && i < capture->objects.count; i++)
 		needed[snapshot->type[i]] = needed[snapshot->conflict_type[i]] = true;
 	for (uint32_t i = 0; i < snapshot->part_count; i++)
