@@ -401,7 +401,7 @@ bool write_meanwhile(size_t size, unsigned wait_us)
 void write_to_copied()
 {
 	// Enough to do for the writer till all has been written to.
-	for (int i = 0; i < 300000; i++)
+	for (int i = 0; i < 1000000; i++)
 		*static_cast<void **>(malloc(64)) = marks[i % MARKS];
 	expect("written", write_meanwhile(64 << 20, 0), is_captured());
 }
