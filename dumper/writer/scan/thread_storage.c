@@ -29,7 +29,7 @@ static int64_t program_offset(const struct heap_elf_file *elf)
 #if defined(__aarch64__)
 	return (int64_t)round_up(CONTROL_BLOCK, alignment);
 #else
-	// Of a damaged file, the size may be any number.
+	// The size may be any number if the file is damaged.
 	return (int64_t)(0 - round_up(elf->tls_size, alignment));
 #endif
 }
