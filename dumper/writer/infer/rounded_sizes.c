@@ -77,20 +77,9 @@ bool rounded_sizes_fit(const struct inference *inference, heap_object_id object,
 
 // --- what is known -----------------------------------------------------------
 
-// The name that a block has got here before.
-static heap_type_id earlier_answer(const struct inference *inference, heap_object_id object)
-{
-	heap_type_id type = inference->capture->snapshot.type[object];
-
-	return inference->claims.rank[object] == RANK_SLACK &&
-			       rounded_sizes_fit(inference, object, type)
-		       ? type
-		       : HEAP_NO_TYPE;
-}
-
 static struct rounded *find_known(const struct known *known, heap_type_id type, uint64_t size)
 {
-	uint32_t found = heap_hash_find(&known->by_type, heap_hash_u64(type ^ size << 32), i,
+	uint32_t found = heap_hash_find(&known->by_type, heap_hash_pair(type, size), i,
 					known->list[i].type == type && known->list[i].size == size);
 
 	return found == HEAP_HASH_NONE ? NULL : &known->list[found];
@@ -107,18 +96,19 @@ static struct heap_error *note(struct known *known, heap_type_id type, uint64_t 
 	}
 	HEAP_TRY(heap_reserve(known->list, known->capacity, known->count + 1));
 	known->list[known->count] = (struct rounded){ type, size, 1 };
-	return heap_hash_add(&known->by_type, heap_hash_u64(type ^ size << 32),
-			     (uint32_t)known->count++);
+	return heap_hash_add(&known->by_type, heap_hash_pair(type, size), (uint32_t)known->count++);
 }
 
+// Notes the names that blocks have got here before.
 HEAP_MUST_CHECK
 static struct heap_error *learn(const struct inference *inference, struct known *known)
 {
 	for (heap_object_id i = 0; i < inference->capture->objects.count; i++) {
-		heap_type_id type = earlier_answer(inference, i);
+		heap_type_id type = inference->capture->snapshot.type[i];
 
 		progress_step();
-		if (type != HEAP_NO_TYPE)
+		if (inference->claims.rank[i] == RANK_SLACK &&
+		    rounded_sizes_fit(inference, i, type))
 			HEAP_TRY(note(known, type, inference_size(inference, i)));
 	}
 	return NULL;
