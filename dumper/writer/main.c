@@ -14,6 +14,7 @@
 #include "dumper/writer/infer/infer.h"
 #include "dumper/writer/infer/vtables.h"
 #include "dumper/writer/infer/site_types.h"
+#include "dumper/writer/scan/call_names.h"
 #include "dumper/writer/scan/debuginfod.h"
 #include "dumper/writer/scan/globals.h"
 #include "dumper/writer/scan/object_scan.h"
@@ -166,9 +167,9 @@ static struct heap_error *gather(struct capture *capture)
 		HEAP_TRY(head_words_init(&heads, capture->objects.count));
 	}
 	HEAP_TRY(backtraces_init(&capture->backtraces, &capture->image, &capture->process));
-	HEAP_TRY(backtraces_describe(&capture->backtraces, &capture->image, &capture->process,
-				     &capture->objects, &capture->modules, &capture->strings,
-				     &capture->snapshot));
+	HEAP_TRY(call_names_find(&capture->backtraces, &capture->image, &capture->process,
+				 &capture->objects, &capture->modules, &capture->strings,
+				 &capture->snapshot));
 	HEAP_TRY(find_edges(capture, classes, &heads));
 	HEAP_TRY(find_roots(capture));
 	HEAP_TRY(describe_functions(capture));

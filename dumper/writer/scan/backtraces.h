@@ -3,7 +3,7 @@
 #define BACKTRACES_H
 
 /**
- * The backtraces of blocks: those that the library has recorded, converted for the snapshot.
+ * The backtraces of blocks that the library has recorded. call_names.h converts them.
  *
  *	library                              snapshot
  *	samples  block → step                own[]: object → step ─▶ call, named
@@ -77,7 +77,7 @@ struct backtraces {
 	struct passed *passed; /**< [passed_count] ascending: who has called wrappers */
 	uint32_t passed_count;
 
-	/** As the snapshot has them of objects: those that were sampled, and all others. */
+	/** As call_names.h converts them, of objects: those that were sampled, and all others. */
 	struct HEAP_ARRAY(struct own_backtrace) own; /**< by object */
 	uint32_t *of_kind;                           /**< [kinds of objects] */
 };
@@ -91,6 +91,15 @@ struct heap_error *backtraces_init(struct backtraces *backtraces, const struct i
 				   const struct heapsnap_process *process);
 
 void backtraces_deinit(struct backtraces *backtraces);
+
+/**
+ * True if a step can be read, and was called from one that was made before it: the library makes
+ * them from the outermost in.
+ */
+bool backtraces_have_step(const struct backtraces *backtraces, uint32_t step);
+
+/** The backtrace of the first block of a site and size; 0 if there is none. */
+uint32_t backtraces_of_kind(const struct backtraces *backtraces, uint64_t site, uint64_t size);
 
 /**
  * True if the function at a site may be a wrapper.
@@ -128,12 +137,5 @@ typedef bool backtraces_knows(void *context, uint64_t address, uint64_t size);
  */
 uint64_t backtraces_maker(const struct backtraces *backtraces, uint64_t site, uint64_t size,
 			  backtraces_knows *knows, void *context);
-
-/** Names all calls on the way to each block: fills the snapshot's calls and steps, own and of_kind. */
-HEAP_MUST_CHECK
-struct heap_error *backtraces_describe(struct backtraces *backtraces, const struct image *image,
-				       const struct heapsnap_process *process,
-				       const struct objects *objects, const struct modules *modules,
-				       struct strings *strings, struct heap_snapshot *snapshot);
 
 #endif
