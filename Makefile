@@ -196,6 +196,7 @@ $(BUILD)/t/unit/isolation.t: $(BUILD)/dumper/writer/base/supervisor.o $(BUILD)/d
 $(BUILD)/t/unit/headroom.t: $(addprefix $(BUILD)/dumper/base/,headroom.o system.o vdso.o)
 $(BUILD)/t/unit/names.t: $(BUILD)/dumper/command/names.o
 $(BUILD)/t/unit/blocks.t: $(WALKS:%.c=$(BUILD)/%.o)
+$(BUILD)/t/unit/backtraces.t: $(WALKS:%.c=$(BUILD)/%.o) $(BUILD)/dumper/writer/scan/backtraces.o
 $(BUILD)/t/unit/thread_pointers.t: $(WALKS:%.c=$(BUILD)/%.o) $(BUILD)/dumper/writer/scan/thread_pointers.o
 $(BUILD)/t/unit/standard_library.t: $(BUILD)/dumper/base/standard_library.o
 $(BUILD)/t/unit/pieces.t: $(BUILD)/dumper/writer/base/pieces.o

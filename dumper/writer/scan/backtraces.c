@@ -228,24 +228,71 @@ static int compare_path_sites(const void *left, const void *right)
 	return a->site < b->site ? -1 : a->site > b->site;
 }
 
-// Keeps a backtrace of each site.
+// The calls from malloc out to that at a site; MAX_CHAIN if it is not among them.
+static uint32_t count_calls(const struct backtraces *backtraces, uint32_t step, uint64_t site)
+{
+	uint32_t count = 0;
+
+	while (count < MAX_CHAIN && backtraces_have_step(backtraces, step)) {
+		if (backtraces->taken[step].address == site)
+			return count;
+		step = backtraces->taken[step].caller;
+		count++;
+	}
+	return MAX_CHAIN;
+}
+
+// The innermost of the calls, from that at a site inwards, in which two backtraces agree; 0 if they
+// do not even have the site. A site may call malloc in several ways, which depend on the size.
+static uint32_t find_common(const struct backtraces *backtraces, uint32_t left, uint32_t right,
+			    uint64_t site)
+{
+	const struct heapsnap_step *taken = backtraces->taken;
+	uint32_t left_calls = count_calls(backtraces, left, site);
+	uint32_t right_calls = count_calls(backtraces, right, site);
+	uint32_t common;
+
+	if (left_calls == MAX_CHAIN || right_calls == MAX_CHAIN)
+		return 0;
+	for (; left_calls > right_calls; left_calls--)
+		left = taken[left].caller;
+	for (; right_calls > left_calls; right_calls--)
+		right = taken[right].caller;
+	common = left;
+	for (; left_calls > 0; left_calls--) {
+		bool agrees = taken[left].address == taken[right].address;
+
+		left = taken[left].caller;
+		right = taken[right].caller;
+		if (!agrees)
+			common = left;
+	}
+	return common;
+}
+
+// Keeps for each site the calls that are common to all its backtraces.
 HEAP_MUST_CHECK
 static struct heap_error *note_paths(struct backtraces *backtraces)
 {
 	struct path *paths = malloc(((size_t)backtraces->kind_count + 1) * sizeof(*paths));
-	uint32_t count = 0, kept = 0;
+	uint32_t count = backtraces->kind_count, kept = 0;
 
 	if (!paths)
 		return heap_error_out_of_memory();
-	for (uint32_t i = 0; i < backtraces->kind_count; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		const struct heapsnap_kind *kind = &backtraces->kinds[i];
 
-		paths[count++] = (struct path){ kind->site, kind->size, kind->backtrace };
+		paths[i] = (struct path){ kind->site, kind->size, kind->backtrace };
 	}
 	if (count > 0)
 		qsort(paths, count, sizeof(*paths), compare_paths);
 	for (uint32_t i = 0; i < count; i++) {
-		if (kept == 0 || paths[kept - 1].site != paths[i].site)
+		struct path *last = kept > 0 ? &paths[kept - 1] : NULL;
+
+		if (last && last->site == paths[i].site)
+			last->backtrace = find_common(backtraces, last->backtrace,
+						      paths[i].backtrace, last->site);
+		else
 			paths[kept++] = paths[i];
 	}
 	backtraces->paths = paths;
@@ -253,7 +300,8 @@ static struct heap_error *note_paths(struct backtraces *backtraces)
 	return NULL;
 }
 
-// The backtrace of the first block of a site and size; if there is none, of another size; or 0.
+// The backtrace of the first block of a site and size. If there is none: the calls that are common
+// to those of all other sizes; or 0.
 static uint32_t find_path(const struct backtraces *backtraces, uint64_t site, uint64_t size)
 {
 	uint32_t step = backtraces_of_kind(backtraces, site, size);
@@ -276,11 +324,12 @@ static int compare_refused(const void *left, const void *right)
 
 uint64_t backtraces_called(const struct backtraces *backtraces, uint64_t callee)
 {
-	for (uint32_t i = 0; callee && i < backtraces->refused_count; i++) {
-		if (backtraces->refused[i].start == callee)
-			return backtraces->refused[i].site;
-	}
-	return 0;
+	const struct refused *refused = backtraces->refused;
+	uint32_t count = backtraces->refused_count;
+	uint32_t at = heap_partition_point(i, 0, count, refused[i].start < callee);
+	bool is_only = at + 1 >= count || refused[at + 1].start != callee;
+
+	return at < count && refused[at].start == callee && is_only ? refused[at].site : 0;
 }
 
 bool backtraces_have_path(const struct backtraces *backtraces, uint64_t site, uint64_t size)

@@ -39,11 +39,11 @@ struct own_backtrace {
 	uint32_t backtrace;
 };
 
-/** How a site comes to malloc: by the same call in each case, whatever the size. */
+/** How a site comes to malloc. */
 struct path {
 	uint64_t site;
-	uint64_t size; /**< the least that is known */
-	uint32_t backtrace;
+	uint64_t size;      /**< the least that is known */
+	uint32_t backtrace; /**< the innermost call that is common to all sizes; 0: there is none */
 };
 
 /** A site in a function that the library took for a wrapper, and that is not believed to be one. */
@@ -69,7 +69,7 @@ struct backtraces {
 	uint32_t unmapped_count;
 	uint64_t *wrappers; /**< [wrapper_count] ascending */
 	uint32_t wrapper_count;
-	/** [path_count] ascending: a backtrace of each site, for the sizes that have none */
+	/** [path_count] ascending: for the sizes of a site that have no backtrace */
 	struct path *paths;
 	uint32_t path_count;
 	struct refused *refused; /**< [refused_count] ascending */
@@ -122,7 +122,10 @@ bool backtraces_is_wrapper(const struct backtraces *backtraces, uint64_t site);
 /** True if a backtrace shows how a site comes to malloc. */
 bool backtraces_have_path(const struct backtraces *backtraces, uint64_t site, uint64_t size);
 
-/** The site in a function that is no wrapper after all, by where it begins; 0: it is none. */
+/**
+ * The site in a function that is no wrapper after all, by the function's start. 0 if it is a wrapper,
+ * or has several sites.
+ */
 uint64_t backtraces_called(const struct backtraces *backtraces, uint64_t callee);
 
 /** The site of a block: its own, that of its caller, or that in a function that is no wrapper after all. */
