@@ -85,8 +85,6 @@ TRUTHS := $(foreach variant,gcc-O0 gcc-O2 $(if $(shell command -v clang++),clang
           $(patsubst %,$(BUILD)/truth/%.gcc-O1-lto,handles parser twins)
 BARE_TRUTHS := $(foreach variant,O0-bare O2-bare O2-stripped,$(TRUTH_CXX:%=$(BUILD)/truth/%.gcc-$(variant)))
 TRUTHS += $(BARE_TRUTHS)
-# For t/truth/{attached,bare}.t, which other machines run, too.
-FEW_TRUTHS := $(BARE_TRUTHS) $(patsubst %,$(BUILD)/truth/%.gcc-O2,$(TRUTH_C) $(TRUTH_CXX))
 BENCHES := $(patsubst %.c,$(BUILD)/%,$(wildcard t/bench/*.c))
 TOOLS  := $(patsubst %.c,$(BUILD)/%,$(wildcard t/helper/*.c))
 
@@ -283,7 +281,8 @@ $(eval $(call truth-bare,gcc-O0-bare,-O0))
 $(eval $(call truth-bare,gcc-O2-bare,-O2))
 $(eval $(call truth-bare,gcc-O2-stripped,-O2 -s))
 
-truths-for-others: $(FEW_TRUTHS)
+# All that t/truth judges.
+truths: $(TRUTHS) truth-lua
 
 # Lua, whose objects say what they are, from Debian's source. Without it, its part is skipped.
 truth-lua: $(BUILD)/truth/truth.o
@@ -319,7 +318,7 @@ check: dependencies
 
 # Tests of running out of memory ask malloc for more than AddressSanitizer gives.
 check-built: export ASAN_OPTIONS := $(if $(SANITIZE),allocator_may_return_null=1,$(ASAN_OPTIONS))
-check-built: programs-for-tests $(if $(findstring truth,$(T)),$(TRUTHS) truth-lua)
+check-built: programs-for-tests $(if $(findstring truth,$(T)),truths)
 	$(Q)BUILD=$(BUILD) CC='$(CC)' SANITIZE='$(SANITIZE)' $(UNIGNORED) prove -e '' --timer -j$(JOBS) $(if $(V),-v) $$(ls -d $(T) 2>/dev/null)
 
 # All that tests run, but for t/truth.
@@ -349,7 +348,7 @@ aarch64: all
 	$(Q)NATIVE=$(BUILD) SHORT='$(SHORT)' t/foreign/aarch64 build/aarch64 \
 		$(if $(filter file,$(origin T)),,$(T))
 
-truth: all $(TRUTHS) truth-lua
+truth: all truths
 	$(Q)BUILD=$(BUILD) V=$(V) prove -v t/truth/truth.t t/truth/bare.t
 
 bench: all $(BENCHES)
@@ -464,6 +463,6 @@ FORCE:
 clean:
 	rm -rf build
 
-.PHONY: all check check-built programs-for-tests truths-for-others bare check-real truth truth-lua bench demo dependencies soak aarch64 fuzz lint install readers clean FORCE
+.PHONY: all check check-built programs-for-tests truths bare check-real truth truth-lua bench demo dependencies soak aarch64 fuzz lint install readers clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
