@@ -24,7 +24,8 @@ void heapsnap_begin_epoch(uint64_t time_ns)
 		return;
 	// Two threads may begin one at the same time: both would write nearly the same time.
 	__atomic_store_n(&epochs[epoch + 1], time_ns, __ATOMIC_RELAXED);
-	__atomic_store_n(&heapsnap_process.epoch, epoch + 1, __ATOMIC_RELAXED);
+	// Who reads the new number finds its time.
+	__atomic_store_n(&heapsnap_process.epoch, epoch + 1, __ATOMIC_RELEASE);
 	__atomic_store_n(&heapsnap_hot.birth, heapsnap_extent(0, epoch + 1, 0, 0),
 			 __ATOMIC_RELAXED);
 }
@@ -34,9 +35,10 @@ bool heapsnap_begin_checkpoint(void)
 	uint32_t before = __atomic_load_n(&heapsnap_process.epoch, __ATOMIC_RELAXED), now;
 
 	heapsnap_begin_epoch(heapsnap_realtime_ns());
-	now = __atomic_load_n(&heapsnap_process.epoch, __ATOMIC_RELAXED);
+	now = __atomic_load_n(&heapsnap_process.epoch, __ATOMIC_ACQUIRE);
 	if (now == before)
 		return false;
-	__atomic_store_n(&heapsnap_process.checkpoint_ns, epochs[now], __ATOMIC_RELAXED);
+	__atomic_store_n(&heapsnap_process.checkpoint_ns,
+			 __atomic_load_n(&epochs[now], __ATOMIC_RELAXED), __ATOMIC_RELAXED);
 	return true;
 }
