@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/infer/tag_groups.h"
+
+#include "dumper/writer/base/progress.h"
+#include "dumper/writer/infer/inference.h"
+#include "dumper/writer/infer/tag_places.h"
+
+#include <stdlib.h>
+
+enum {
+	MIN_TABLE_BLOCKS = 8, // of no group, that point to a table
+	PREFIXES = 8,         // different ones of groups
+};
+
+static uint64_t hash_of(uint32_t place, uint64_t value)
+{
+	return heap_hash_pair(place, value);
+}
+
+static uint32_t find_group(const struct pointer_tags *tags, uint32_t place, uint64_t value)
+{
+	return heap_hash_find(&tags->by_value, hash_of(place, value), i,
+			      tags->groups.items[i].place == place &&
+				      tags->groups.items[i].value == value);
+}
+
+static void join(struct inference *inference, heap_object_id object, uint32_t number)
+{
+	struct pointer_tags *tags = &inference->pointer_tags;
+	struct tag_group *group = &tags->groups.items[number];
+	uint32_t prefix = inference_prefix(inference, object);
+
+	tags->of[object] = number + 1;
+	tags->is_renewed = true;
+	group->count++;
+	if (group->prefix_votes == 0)
+		group->prefix = prefix;
+	group->prefix_votes += group->prefix == prefix ? 1 : UINT32_MAX; // or one less
+}
+
+// Finds or adds a group. @param result  its number
+HEAP_MUST_CHECK
+static struct heap_error *require_group(struct pointer_tags *tags, uint32_t place, uint64_t value,
+					bool is_guessed, uint32_t *result)
+{
+	*result = find_group(tags, place, value);
+	if (*result != HEAP_HASH_NONE)
+		return NULL;
+	*result = (uint32_t)tags->groups.count;
+	HEAP_TRY(heap_array_append(
+		&tags->groups,
+		(struct tag_group){ .value = value, .place = place, .is_guessed = is_guessed }));
+	return heap_hash_add(&tags->by_value, hash_of(place, value), *result);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *join_by_place(struct tag_search *search, heap_object_id object,
+					uint16_t place, uint64_t word, bool *is_done)
+{
+	struct pointer_tags *tags = &search->inference->pointer_tags;
+	uint32_t group;
+
+	*is_done = tags->places.items[place].is_accepted || tags->of[object] != 0;
+	if (!*is_done || tags->of[object] != 0 || !method_tables_find(&tags->tables, word))
+		return NULL;
+	HEAP_TRY(require_group(tags, place, word, false, &group));
+	tags->groups.items[group].is_guessed = false;
+	join(search->inference, object, group);
+	return NULL;
+}
+
+// --- members without a type ------------------------------------------
+
+// A place of a group, with the bytes before it.
+struct combination {
+	uint32_t place, prefix;
+};
+
+struct combinations {
+	struct combination list[PREFIXES * 4];
+	uint32_t count;
+};
+
+static void gather_combinations(const struct pointer_tags *tags, struct combinations *result)
+{
+	result->count = 0;
+	for (size_t i = 0; i < tags->groups.count; i++) {
+		const struct tag_group *group = &tags->groups.items[i];
+		uint32_t at = 0;
+
+		while (at < result->count && (result->list[at].place != group->place ||
+					      result->list[at].prefix != group->prefix))
+			at++;
+		if (at == result->count && at < sizeof(result->list) / sizeof(*result->list))
+			result->list[result->count++] =
+				(struct combination){ group->place, group->prefix };
+	}
+}
+
+// The place where a block seems to have its tag.
+struct recognized {
+	uint64_t value; // 0: nowhere
+	uint32_t place, prefix;
+};
+
+/*
+ * Finds a pointer to a method table at a place where members of groups have theirs. The tag of a known
+ * group is preferred to a table that no group has yet.
+ */
+static struct recognized recognize(const struct inference *inference,
+				   const struct combinations *combinations, heap_object_id object)
+{
+	const struct pointer_tags *tags = &inference->pointer_tags;
+	const struct objects *objects = &inference->capture->objects;
+	uint64_t words[(BLOCK_PREFIX_MAX + TAG_HEAD_BYTES) / 8] = { 0 };
+	uint64_t size = objects_size(objects, object);
+	uint32_t own = inference_prefix(inference, object);
+	struct recognized guessed = { .value = 0 };
+
+	pages_read(inference->pages, objects->address[object], words,
+		   size < sizeof(words) ? size / 8 * 8 : sizeof(words));
+	for (uint32_t i = 0; i < combinations->count; i++) {
+		const struct combination *combination = &combinations->list[i];
+		uint64_t offset =
+			combination->prefix + tags->places.items[combination->place].offset;
+		struct recognized found = { .place = combination->place,
+					    .prefix = combination->prefix };
+		const struct method_table *table;
+		uint32_t group;
+
+		if (offset % 8 != 0 || (own != 0 && own != combination->prefix))
+			continue;
+		found.value = words[offset / 8];
+		group = find_group(tags, found.place, found.value);
+		if (group != HEAP_HASH_NONE) {
+			if (tags->groups.items[group].prefix == found.prefix)
+				return found;
+			continue;
+		}
+		table = method_tables_find(&tags->tables, found.value);
+		if (guessed.value == 0 && table && table->blocks >= MIN_TABLE_BLOCKS)
+			guessed = found;
+	}
+	return guessed;
+}
+
+static bool is_open(const struct inference *inference, heap_object_id object)
+{
+	return inference->pointer_tags.of[object] == 0 &&
+	       inference->claims.rank[object] > RANK_LOCAL &&
+	       !pools_have(&inference->pools, object);
+}
+
+/*
+ * Adds blocks that no typed slot leads to, if half of their kind have a tag at the same place: that is
+ * hardly chance.
+ */
+HEAP_MUST_CHECK
+static struct heap_error *join_unknown(struct inference *inference)
+{
+	const struct kinds *kinds = &inference->kinds;
+	struct pointer_tags *tags = &inference->pointer_tags;
+	CLEANUP_FREE struct recognized *found =
+		malloc(((size_t)inference->capture->objects.count + 1) * sizeof(*found));
+	struct combinations combinations;
+
+	if (!found)
+		return heap_error_out_of_memory();
+	gather_combinations(tags, &combinations);
+	for (uint32_t i = 0; i < kinds->count && !progress_is_late(); i++) {
+		const struct kind *kind = &kinds->kinds[i];
+		uint32_t open = 0, hits = 0;
+
+		for (uint32_t j = kind->first; j < kind->first + kind->count; j++) {
+			progress_step();
+			found[j].value = 0;
+			if (!is_open(inference, kinds->members[j]))
+				continue;
+			open++;
+			if (!tag_places_is_holder(tags, kinds->members[j]))
+				continue;
+			found[j] = recognize(inference, &combinations, kinds->members[j]);
+			hits += found[j].value != 0;
+		}
+		for (uint32_t j = kind->first; hits * 2 >= open && j < kind->first + kind->count;
+		     j++) {
+			heap_object_id object = kinds->members[j];
+			uint32_t group;
+
+			if (found[j].value == 0)
+				continue;
+			if (found[j].prefix != inference_prefix(inference, object)) {
+				if (inference->claims.rank[object] != RANK_NONE)
+					continue;
+				HEAP_TRY(block_prefixes_set(inference, object, found[j].prefix));
+			}
+			HEAP_TRY(require_group(tags, found[j].place, found[j].value, true, &group));
+			join(inference, object, group);
+		}
+	}
+	return NULL;
+}
+
+static void sort_members(struct inference *inference)
+{
+	struct pointer_tags *tags = &inference->pointer_tags;
+	uint32_t first = 0;
+
+	for (size_t i = 0; i < tags->groups.count; i++) {
+		tags->groups.items[i].first = first;
+		first += tags->groups.items[i].count;
+		tags->groups.items[i].count = 0;
+	}
+	for (heap_object_id i = 0; i < inference->capture->objects.count; i++) {
+		struct tag_group *group;
+
+		if (tags->of[i] == 0)
+			continue;
+		group = &tags->groups.items[tags->of[i] - 1];
+		tags->members[group->first + group->count++] = i;
+	}
+	progress_steps(inference->capture->objects.count);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *require_columns(struct inference *inference)
+{
+	struct pointer_tags *tags = &inference->pointer_tags;
+	size_t count = (size_t)inference->capture->objects.count + 1;
+
+	if (!tags->of)
+		tags->of = calloc(count, sizeof(*tags->of));
+	if (!tags->members)
+		tags->members = malloc(count * sizeof(*tags->members));
+	return tags->of && tags->members ? NULL : heap_error_out_of_memory();
+}
+
+// Adds blocks with a tag at a place that is accepted.
+HEAP_MUST_CHECK
+static struct heap_error *join_by_places(struct inference *inference)
+{
+	CLEANUP(tag_search_deinit) struct tag_search search = { 0 };
+	bool any;
+
+	HEAP_TRY(tag_search_init(&search, inference));
+	HEAP_TRY(tag_places_accept(&search, &any));
+	if (!any)
+		return NULL;
+	HEAP_TRY(require_columns(inference));
+	return tag_places_visit(&search, join_by_place);
+}
+
+struct heap_error *tag_groups_find(struct inference *inference)
+{
+	HEAP_TRY(join_by_places(inference));
+	if (inference->pointer_tags.groups.count == 0)
+		return NULL;
+	HEAP_TRY(join_unknown(inference));
+	sort_members(inference);
+	return NULL;
+}
