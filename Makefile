@@ -188,7 +188,7 @@ $(BUILD)/t/unit/%.t: $(BUILD)/t/unit/%.o $(BUILD)/libheapgraph.a
 
 # The part of the writer that reads core files, and finds blocks by the structures of allocators.
 WALKS := $(patsubst %,dumper/writer/scan/%.c,block_grid blocks blocks_glibc blocks_jemalloc blocks_mimalloc blocks_musl \
-	blocks_tcmalloc core_file image object_kinds objects window)
+	blocks_tcmalloc core_file glibc_chunks glibc_free glibc_mapped glibc_states image object_kinds objects window)
 
 $(BUILD)/t/unit/isolation.t: $(BUILD)/dumper/writer/base/supervisor.o $(BUILD)/dumper/writer/base/bounds.o
 $(BUILD)/t/unit/headroom.t: $(addprefix $(BUILD)/dumper/base/,headroom.o system.o vdso.o)

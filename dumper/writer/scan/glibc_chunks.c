@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/scan/glibc_chunks.h"
+
+#include <inttypes.h>
+
+HEAP_MUST_CHECK
+static struct heap_error *end_walk(struct glibc_walker *walker, struct glibc_walk *walk,
+				   uint64_t at, uint64_t before, uint64_t size, uint64_t word)
+{
+	walk->end = at;
+	return size && (word & GLIBC_PREV_INUSE) ? blocks_add(walker->blocks, before + 16, size - 8)
+						 : NULL;
+}
+
+struct heap_error *glibc_walk_chunks(struct glibc_walker *walker, struct glibc_walk *walk,
+				     enum glibc_ending *ending)
+{
+	uint64_t at = walk->start, before = 0, before_size = 0;
+
+	*ending = GLIBC_ENDS_BROKEN;
+	for (;;) {
+		uint64_t word, size;
+
+		if (at >= walk->limit || !window_word(&walker->windows.far, at + 8, &word))
+			break;
+		size = word & ~(uint64_t)GLIBC_FLAGS;
+		if (at == walk->top) {
+			*ending = GLIBC_ENDS_AT_TOP;
+			return end_walk(walker, walk, at, before, before_size, word);
+		}
+		if (size == GLIBC_FENCE) {
+			*ending = GLIBC_ENDS_AT_FENCE;
+			return end_walk(walker, walk, at, before, before_size, word);
+		}
+		// The last header of a heap is 0; the one before it has the least size.
+		if (size == 0 && before_size == GLIBC_MIN_CHUNK) {
+			*ending = GLIBC_ENDS_IN_ZEROS;
+			walk->end = at;
+			return NULL;
+		}
+		if ((word & GLIBC_IS_MMAPPED) || size < GLIBC_MIN_CHUNK || size % 16 != 0 ||
+		    size > walk->limit - at)
+			break;
+		if (before_size && (word & GLIBC_PREV_INUSE))
+			HEAP_TRY(blocks_add(walker->blocks, before + 16, before_size - 8));
+		before = at;
+		before_size = size;
+		at += size;
+	}
+	walk->end = at;
+	return NULL;
+}
+
+struct heap_error *glibc_claim(struct glibc_walker *walker, uint64_t start, uint64_t end)
+{
+	return heap_array_append(&walker->claimed, (struct glibc_span){ start, end });
+}
+
+void glibc_doubt_chunk(struct glibc_walker *walker, uint64_t address)
+{
+	if (!walker->is_damaged)
+		blocks_doubt(walker->blocks, "glibc's heap is damaged at %#" PRIx64, address);
+	walker->is_damaged = true;
+}
+
+bool glibc_is_claimed(const struct glibc_walker *walker, uint64_t start, uint64_t end)
+{
+	for (size_t i = 0; i < walker->claimed.count; i++) {
+		const struct glibc_span *span = &walker->claimed.items[i];
+
+		if (start < span->end && span->start < end)
+			return true;
+	}
+	return false;
+}
+
+bool glibc_is_double_fence(struct glibc_walker *walker, uint64_t at)
+{
+	return (glibc_peek(walker, at + 24) & ~(uint64_t)GLIBC_FLAGS) == GLIBC_FENCE;
+}

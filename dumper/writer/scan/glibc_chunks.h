@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef GLIBC_CHUNKS_H
+#define GLIBC_CHUNKS_H
+
+/** Walks from chunk to chunk of glibc's heaps, and adds those that are in use. */
+
+#include "dumper/writer/scan/glibc_walker.h"
+
+/** How the walk through a piece of a heap ended. */
+enum glibc_ending {
+	GLIBC_ENDS_AT_TOP,   /**< of the arena */
+	GLIBC_ENDS_AT_FENCE, /**< headers that glibc puts where a piece ends */
+	GLIBC_ENDS_IN_ZEROS, /**< likewise, at the end of a heap */
+	GLIBC_ENDS_BROKEN,
+};
+
+struct glibc_walk {
+	uint64_t start, limit;
+	uint64_t top;
+	uint64_t end; /**< where it ended */
+};
+
+/** Walks from walk->start on, and adds the chunks that are in use. */
+HEAP_MUST_CHECK
+struct heap_error *glibc_walk_chunks(struct glibc_walker *walker, struct glibc_walk *walk,
+				     enum glibc_ending *ending);
+
+/** True if the header at an address and the next one end a piece of the heap. */
+bool glibc_is_double_fence(struct glibc_walker *walker, uint64_t at);
+
+/** Notes that a span has been walked. */
+HEAP_MUST_CHECK
+struct heap_error *glibc_claim(struct glibc_walker *walker, uint64_t start, uint64_t end);
+
+/** True if a span overlaps a claimed one: without this, a ring of heaps would be walked for ever. */
+bool glibc_is_claimed(const struct glibc_walker *walker, uint64_t start, uint64_t end);
+
+/** Notes that the heap is damaged at an address, if nothing has been said of it yet. */
+void glibc_doubt_chunk(struct glibc_walker *walker, uint64_t address);
+
+#endif
