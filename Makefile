@@ -67,7 +67,8 @@ DUMPER := $(filter-out %/untracked.o,$(call objects,$(DUMPER_ROOMS)))
 # The same for traces alone, without headers: dumper/alloc/untracked.h.
 TRACER := $(patsubst $(BUILD)/dumper/%,$(BUILD)/untracked/%,\
             $(filter-out %/blocks.o,$(call objects,$(DUMPER_ROOMS))))
-WRITER := $(call objects,$(WRITER_ROOMS)) $(addprefix $(BUILD)/dumper/base/,standard_library.o units.o)
+CODE := $(addprefix $(BUILD)/dumper/code/,code_aarch64.o code_x86_64.o machine_code.o values.o)
+WRITER := $(call objects,$(WRITER_ROOMS)) $(addprefix $(BUILD)/dumper/base/,standard_library.o units.o) $(CODE)
 COMMAND := $(call objects,dumper/command)
 LIB    := $(call objects,$(LIB_ROOMS))
 SHELL_ := $(call objects,$(SHELL_ROOMS))
@@ -203,8 +204,9 @@ $(BUILD)/t/unit/filter.t: $(BUILD)/dumper/host/filter.o
 $(BUILD)/t/unit/gate.t: $(addprefix $(BUILD)/dumper/,capture/gate.o base/system.o base/vdso.o)
 
 # The part of the library that can be had alone.
-$(BUILD)/t/unit/machine_code.t: $(BUILD)/dumper/stacks/machine_code.o
-$(BUILD)/t/unit/passing.t: $(addprefix $(BUILD)/dumper/stacks/,passing.o code_hash.o code_x86_64.o code_aarch64.o machine_code.o values.o frame_rules.o effort.o)
+$(BUILD)/t/unit/machine_code.t: $(BUILD)/dumper/code/machine_code.o
+$(BUILD)/t/unit/passing.t: $(addprefix $(BUILD)/dumper/stacks/,passing.o code_hash.o frame_rules.o effort.o) \
+	$(CODE)
 $(BUILD)/t/unit/unwind.t: $(addprefix $(BUILD)/dumper/,stacks/code_hash.o stacks/effort.o stacks/unwind.o stacks/frame_rules.o base/system.o base/vdso.o)
 
 $(BUILD)/t/helper/%: $(BUILD)/t/helper/%.o $(BUILD)/libheapgraph.a

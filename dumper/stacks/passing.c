@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dumper/stacks/passing.h"
 
-#include "dumper/stacks/code_flow.h"
+#include "dumper/code/code_flow.h"
 #include "dumper/stacks/code_hash.h"
 #include "dumper/stacks/effort.h"
 #include "dumper/stacks/frame_rules.h"
 #include "dumper/stacks/standard.h"
-#include "dumper/stacks/values.h"
+#include "dumper/code/values.h"
 
 #include <dlfcn.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
 // The decoder of machine code: instructions that are known to the last byte, and nonsense.
 #include "t/unit/unit.h"
 
-#include "dumper/stacks/machine_code.h"
+#include "dumper/code/machine_code.h"
 
 #include <stdlib.h>
 #include <string.h>

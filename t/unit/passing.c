@@ -2,7 +2,7 @@
 // Thin wrappers, known by the code that this compiler has made of them for this machine.
 #include "t/unit/unit.h"
 
-#include "dumper/stacks/code_flow.h"
+#include "dumper/code/code_flow.h"
 #include "dumper/stacks/frame_rules.h"
 #include "dumper/stacks/passing.h"
 #include "dumper/stacks/standard.h"
@@ -117,6 +117,48 @@ static void knows_others(void **state)
 	free(kept);
 }
 
+struct filled {
+	long first, second;
+	int third;
+};
+
+APART static void fill(struct filled *filled)
+{
+	filled->first = 1;
+	filled->second = 2;
+	*(volatile int *)&filled->third = 3;
+}
+
+// The bytes of its argument that a function stores into.
+static uint64_t stored_bytes(uint64_t function)
+{
+	const uint8_t *at = (const uint8_t *)function, *end = at + 256;
+	struct heapsnap_values values;
+	struct heapsnap_flow flow = { 0 };
+	struct heapsnap_store store;
+	uint64_t bytes = 0;
+
+	heapsnap_values_init(&values);
+	values.registers[heapsnap_parameters[0]] = heapsnap_value_make(HEAPSNAP_VALUE_BLOCK, 0, 0);
+	for (; flow.kind != HEAPSNAP_FLOW_RETURN; at = flow.next) {
+		if (heapsnap_flow_store(at, end, &values, &store) &&
+		    store.address.kind == HEAPSNAP_VALUE_BLOCK)
+			bytes |= ((UINT64_C(1) << store.bytes) - 1) << store.address.number;
+		assert_true(heapsnap_flow_step(at, end, &values, &flow));
+	}
+	return bytes;
+}
+
+static void knows_stores(void **state)
+{
+	struct filled filled;
+
+	(void)state;
+	fill(&filled);
+	assert_int_equal(filled.second, 2);
+	assert_int_equal(stored_bytes((uint64_t)fill), (1 << 20) - 1);
+}
+
 // No function is misread so that it leads elsewhere: all of libc's code ends, or is refused.
 static void survives_all_code(void **state)
 {
@@ -141,6 +183,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(knows_thin_wrappers),
 		cmocka_unit_test(knows_others),
+		cmocka_unit_test(knows_stores),
 		cmocka_unit_test(survives_all_code),
 	};
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/infer/symbol_types.h"
 
+#include "dumper/writer/infer/constructors.h"
 #include "dumper/writer/infer/library_types.h"
 #include "dumper/writer/scan/capture.h"
 #include "dumper/writer/scan/sites.h"
@@ -120,6 +121,7 @@ static bool find_rule(const char *name, struct match *match)
 struct finding {
 	struct capture *capture;
 	struct library_types *library;
+	struct constructors *constructors;
 	struct made *made; // [kinds of objects]
 	uint32_t *count;   // [kinds of objects] how many objects there are of each
 	const heap_type_id *classes;
@@ -131,21 +133,48 @@ struct made {
 	enum form form;
 };
 
-// The innermost function on the way to a kind's blocks that tells what it makes. Those of the
-// standard library are asked, and the first of the program.
-static bool find_match(const struct capture *capture, uint32_t kind, struct match *match)
+// What the code on the way to a kind's blocks tells.
+struct telling {
+	struct match match;   // a function of the standard library; rule is NULL: none
+	char class[MAX_NAME]; // whose constructor is called; "": none
+};
+
+/*
+ * Visits a function on the way to a kind's blocks.
+ *
+ * @param use  gets what it does with the block; once that is not known, no code tells more
+ * @return true if it tells what they are
+ */
+static bool visit_call(const struct finding *finding, uint32_t kind, uint32_t function,
+		       uint64_t address, enum constructor_use *use, struct telling *telling)
 {
+	if (find_rule(finding->capture->strings.bytes + function, &telling->match))
+		return true;
+	if (*use == CONSTRUCTOR_RETURNED)
+		*use = constructors_follow(finding->constructors, address,
+					   finding->capture->objects.kinds.list[kind].size,
+					   telling->class, sizeof(telling->class));
+	return *use == CONSTRUCTOR_CALLED;
+}
+
+// Finds the innermost function on the way to a kind's blocks that tells what it makes. Those of the
+// standard library count, and the first of the program.
+static bool find_telling(const struct finding *finding, uint32_t kind, struct telling *telling)
+{
+	const struct capture *capture = finding->capture;
 	const uint32_t *of_kind = capture->backtraces.of_kind;
 	const struct heap_site *site = &capture->snapshot.sites[capture->site_of_kind[kind]];
 	uint32_t step = of_kind ? of_kind[kind] / 2 : 0;
+	enum constructor_use use = CONSTRUCTOR_RETURNED;
 
+	telling->match.rule = NULL;
 	if (step == 0)
-		return find_rule(capture->strings.bytes + site->function, match);
+		return visit_call(finding, kind, site->function, site->address, &use, telling);
 	for (int i = 0; i < MAX_FRAMES && step > 0; i++) {
 		const struct heap_call *call =
 			&capture->snapshot.calls[capture->snapshot.steps[step].call];
 
-		if (find_rule(capture->strings.bytes + call->function, match))
+		if (visit_call(finding, kind, call->function, call->address, &use, telling))
 			return true;
 		if (call->address == site->address)
 			return false;
@@ -154,28 +183,43 @@ static bool find_match(const struct capture *capture, uint32_t kind, struct matc
 	return false;
 }
 
+// Takes what an instance of a template of the standard library makes.
 HEAP_MUST_CHECK
-static struct heap_error *find_made(struct finding *finding, uint32_t kind)
+static struct heap_error *apply_match(struct finding *finding, const struct match *match,
+				      struct made *made)
 {
 	char name[MAX_NAME], instance[MAX_NAME];
-	struct match match;
-	struct made *made = &finding->made[kind];
 
-	if (!find_match(finding->capture, kind, &match) || match.length >= sizeof(instance))
+	if (match->length >= sizeof(instance))
 		return NULL;
-	memcpy(instance, match.instance, match.length);
-	instance[match.length] = '\0';
+	memcpy(instance, match->instance, match->length);
+	instance[match->length] = '\0';
 
-	size_t length = library_types_substitute(match.rule->made, instance, match.length, name,
+	size_t length = library_types_substitute(match->rule->made, instance, match->length, name,
 						 sizeof(name));
 
-	made->form = match.rule->form;
+	made->form = match->rule->form;
 	// std::make_unique<T []>
 	if (length > 2 && strcmp(name + length - 2, "[]") == 0) {
 		made->form = FORM_ARRAY;
 		length -= 2;
 	}
 	return library_types_find(finding->library, name, length, &made->type);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *find_made(struct finding *finding, uint32_t kind)
+{
+	struct telling telling;
+	struct made *made = &finding->made[kind];
+
+	if (!find_telling(finding, kind, &telling))
+		return NULL;
+	if (telling.match.rule)
+		return apply_match(finding, &telling.match, made);
+	made->form = FORM_ONE;
+	return library_types_find(finding->library, telling.class, strlen(telling.class),
+				  &made->type);
 }
 
 HEAP_MUST_CHECK
@@ -413,6 +457,7 @@ static bool has_unknown_code(const struct capture *capture)
 static void finding_deinit(struct finding *finding)
 {
 	library_types_destroy(finding->library);
+	constructors_destroy(finding->constructors);
 }
 
 struct heap_error *symbol_types_init(struct symbol_types *symbols, struct capture *capture,
@@ -430,6 +475,7 @@ struct heap_error *symbol_types_init(struct symbol_types *symbols, struct captur
 	if (!made || !count)
 		return heap_error_out_of_memory();
 	HEAP_TRY(library_types_create(&capture->snapshot.types, &finding.library));
+	HEAP_TRY(constructors_create(capture, &finding.constructors));
 	HEAP_TRY(find_all_made(&finding));
 	return decide_all(&finding, symbols);
 }

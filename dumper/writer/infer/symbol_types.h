@@ -3,8 +3,9 @@
 #define SYMBOL_TYPES_H
 
 /**
- * The types that the standard library's functions allocate, by their symbols, where there is no
- * debug information: the name of an instance of a template says what it is an instance for.
+ * The types that functions allocate, by symbols, where there is no debug information. A constructor
+ * that the code calls on a new block names its class (constructors.h). In the standard library, the name of
+ * an instance of a template says what it is an instance for.
  *
  *	std::vector<Order*, …>::_M_realloc_insert<Order* const&>     an array of Order *
  *	std::_Rb_tree<int, std::pair<int const, Order*>, …>::…       a node of that pair

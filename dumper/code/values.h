@@ -4,7 +4,7 @@
 
 /**
  * The contents of registers and the stack at a place in a function's code, in terms of the values
- * that it was called with: the abstract values of the data-flow analysis in passing.h.
+ * that it was called with: the abstract values of a data-flow analysis.
  *
  * Written for machines one by one: code_x86_64.c, code_aarch64.c. async-signal-safe.
  */
@@ -28,6 +28,7 @@ enum {
 	HEAPSNAP_VALUE_REGISTERS = 16,
 	HEAPSNAP_VALUE_RESULT = HEAPSNAP_RAX,
 	HEAPSNAP_VALUE_SP = HEAPSNAP_RSP,
+	HEAPSNAP_VALUE_FP = HEAPSNAP_RBP,
 	HEAPSNAP_VALUE_CLOBBERED = 0x0fc7, /**< a bit for each register that a call changes */
 };
 #else
@@ -35,6 +36,7 @@ enum {
 	HEAPSNAP_VALUE_REGISTERS = 32, /**< x0 to x30, and sp */
 	HEAPSNAP_VALUE_RESULT = 0,
 	HEAPSNAP_VALUE_SP = 31,
+	HEAPSNAP_VALUE_FP = 29,
 	HEAPSNAP_VALUE_CLOBBERED = 0x4007ffff,
 };
 #endif
@@ -55,7 +57,8 @@ enum heapsnap_value_kind {
 struct heapsnap_value {
 	uint8_t kind;       /**< enum heapsnap_value_kind */
 	uint8_t parameters; /**< a bit for each that it is made of; BLOCK: that its size is */
-	int16_t number;     /**< CONSTANT: INT16_MAX if larger; STACK: relative to the first sp */
+	int16_t number; /**< CONSTANT: INT16_MAX if larger; STACK: relative to the first sp; BLOCK: offset
+				 in it, INT16_MAX if that is not known */
 };
 
 struct heapsnap_values {

@@ -5,8 +5,8 @@
  * Source: Arm Architecture Reference Manual for A-profile architecture, C4.1 (the encoding groups that
  * functions here are named after). Vector instructions matter where they write general registers.
  */
-#include "dumper/stacks/code_flow.h"
-#include "dumper/stacks/values.h"
+#include "dumper/code/code_flow.h"
+#include "dumper/code/values.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -507,6 +507,38 @@ bool heapsnap_flow_step(const uint8_t *at, const uint8_t *end, struct heapsnap_v
 	word = read_word(at);
 	lead(at, word, flow);
 	return flow->kind != HEAPSNAP_FLOW_ON || !values || step(values, word);
+}
+
+// str: C4.1.66, loads and stores with a scaled and an unscaled offset; stp: pairs.
+bool heapsnap_flow_store(const uint8_t *at, const uint8_t *end,
+			 const struct heapsnap_values *values, struct heapsnap_store *store)
+{
+	uint32_t word = end - at < LENGTH ? 0 : read_word(at);
+	bool is_vector = field(word, 26, 1), is_whole = is_vector && field(word, 23, 1);
+	bool is_pair = (word & 0x3a400000) == 0x28000000;
+	bool is_scaled = (word & 0x3b400000) == 0x39000000;
+	bool is_single = (word & 0x3b600000) == 0x38000000;
+	int64_t size = (int64_t)1 << field(word, 30, 2), displacement = 0;
+
+	if ((!is_pair && !is_scaled && !is_single) ||
+	    (!is_vector && !is_pair && field(word, 23, 1)))
+		return false;
+	if (is_pair)
+		size = is_vector ? 4 << field(word, 30, 2) : field(word, 31, 1) ? 8 : 4;
+	else if (is_whole)
+		size = 16;
+	if (is_pair)
+		displacement = signed_field(word, 15, 7) * size;
+	else if (is_scaled)
+		displacement = field(word, 10, 12) * size;
+	else if (field(word, 10, 2) != 1) // that adds to the base later
+		displacement = signed_field(word, 12, 9);
+	store->bytes = (uint8_t)(is_pair ? 2 * size : size);
+	store->address =
+		heapsnap_value_add(values->registers[rn_of(word)],
+				   constant(displacement < 0 ? -displacement : displacement),
+				   displacement < 0 ? -1 : 1);
+	return true;
 }
 
 uint64_t heapsnap_linkage_slot(const uint8_t *code)

@@ -4,12 +4,12 @@
 
 /**
  * Where an instruction leads, and its effect on the values of values.h: the machine-dependent part
- * of passing.h (code_x86_64.c, code_aarch64.c).
+ * of analyses of code (code_x86_64.c, code_aarch64.c).
  *
  * async-signal-safe.
  */
 
-#include "dumper/stacks/values.h"
+#include "dumper/code/values.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,6 +46,21 @@ enum {
  */
 bool heapsnap_flow_step(const uint8_t *at, const uint8_t *end, struct heapsnap_values *values,
 			struct heapsnap_flow *flow);
+
+/** The memory that an instruction writes to. */
+struct heapsnap_store {
+	struct heapsnap_value address;
+	uint8_t bytes;
+};
+
+/**
+ * Finds what an instruction stores into.
+ *
+ * @param values  before the instruction
+ * @return false if it is no plain move to memory, or if the address depends on an index
+ */
+bool heapsnap_flow_store(const uint8_t *at, const uint8_t *end,
+			 const struct heapsnap_values *values, struct heapsnap_store *store);
 
 /** The slot through which an entry of a procedure linkage table jumps; 0 if the code is none. */
 uint64_t heapsnap_linkage_slot(const uint8_t *code);

@@ -2,9 +2,9 @@
 /*
  * x86-64 for values.h and code_flow.h: the effect of its instructions, and where they lead.
  */
-#include "dumper/stacks/code_flow.h"
-#include "dumper/stacks/machine_code.h"
-#include "dumper/stacks/values.h"
+#include "dumper/code/code_flow.h"
+#include "dumper/code/machine_code.h"
+#include "dumper/code/values.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -434,6 +434,47 @@ bool heapsnap_flow_step(const uint8_t *at, const uint8_t *end, struct heapsnap_v
 		return false;
 	lead(&instruction, flow);
 	return flow->kind != HEAPSNAP_FLOW_ON || !values || step(values, &instruction);
+}
+
+// The bytes that an instruction moves from a register or constant to its operand; 0: it does not.
+static uint8_t stored_bytes(const struct heapsnap_instruction *instruction)
+{
+	bool is_one = instruction->map == HEAPSNAP_MAP_ONE;
+
+	if (!instruction->is_memory || (!is_one && instruction->map != HEAPSNAP_MAP_0F))
+		return 0;
+	switch (instruction->opcode | (is_one ? 0 : 0x100)) {
+	case 0x88:
+	case 0xc6:
+		return 1;
+	case 0x89:
+	case 0xc7:
+		return instruction->is_wide ? 8 : instruction->is_narrow ? 2 : 4;
+	case 0x113: // movlps, movhps, movq
+	case 0x117:
+	case 0x1d6:
+		return 8;
+	case 0x111: // movups, movaps, movdqa, movntdq
+	case 0x129:
+	case 0x17f:
+	case 0x1e7:
+		return 16;
+	default:
+		return 0;
+	}
+}
+
+bool heapsnap_flow_store(const uint8_t *at, const uint8_t *end,
+			 const struct heapsnap_values *values, struct heapsnap_store *store)
+{
+	struct heapsnap_instruction instruction;
+
+	if (!heapsnap_decode(at, end, &instruction) || instruction.is_based ||
+	    instruction.index != HEAPSNAP_NO_REGISTER)
+		return false;
+	store->address = address_of(values, &instruction);
+	store->bytes = stored_bytes(&instruction);
+	return store->bytes > 0;
 }
 
 uint64_t heapsnap_linkage_slot(const uint8_t *code)

@@ -28,7 +28,7 @@ struct heapsnap_instruction {
 	bool is_vector;      /**< with a VEX prefix */
 	bool is_narrow;      /**< 16-bit operands */
 	bool is_wide;        /**< 64-bit operands */
-	bool is_based;       /**< relative to fs or gs */
+	bool is_based;       /**< relative to fs or gs, or of 32 bits */
 	bool has_operand;    /**< reg and rm are given */
 	bool is_memory;      /**< rm is memory; else a register */
 	uint8_t reg, rm;     /**< registers' numbers, or opcode extensions in reg */

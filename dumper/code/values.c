@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "dumper/stacks/values.h"
+#include "dumper/code/values.h"
 
 #include <stddef.h>
 
@@ -38,12 +38,23 @@ struct heapsnap_value heapsnap_value_join(struct heapsnap_value a, struct heapsn
 	return heapsnap_value_unknown;
 }
 
+// A place in a block, @p by bytes behind another.
+static struct heapsnap_value move_in_block(struct heapsnap_value block, struct heapsnap_value by,
+					   int sign)
+{
+	bool is_known = by.kind == HEAPSNAP_VALUE_CONSTANT && by.number != INT16_MAX &&
+			block.number != INT16_MAX;
+
+	return heapsnap_value_make(HEAPSNAP_VALUE_BLOCK, block.parameters,
+				   is_known ? block.number + sign * by.number : INT16_MAX);
+}
+
 struct heapsnap_value heapsnap_value_add(struct heapsnap_value a, struct heapsnap_value b, int sign)
 {
 	if (a.kind == HEAPSNAP_VALUE_BLOCK)
-		return a;
+		return move_in_block(a, b, sign);
 	if (b.kind == HEAPSNAP_VALUE_BLOCK && sign > 0)
-		return b;
+		return move_in_block(b, a, 1);
 	if (b.kind == HEAPSNAP_VALUE_CONSTANT && a.kind == HEAPSNAP_VALUE_STACK &&
 	    b.number != INT16_MAX)
 		return heapsnap_value_make(HEAPSNAP_VALUE_STACK, 0, a.number + sign * b.number);

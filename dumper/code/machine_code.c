@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "dumper/stacks/machine_code.h"
+#include "dumper/code/machine_code.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -176,6 +176,7 @@ static bool is_prefix(uint8_t byte)
 	case 0x64:
 	case 0x65:
 	case 0x66:
+	case 0x67:
 	case 0xf0:
 	case 0xf2:
 	case 0xf3:
@@ -192,7 +193,8 @@ static void take_prefixes(struct bytes *bytes, struct heapsnap_instruction *resu
 
 	while (is_prefix(byte)) {
 		result->is_narrow = result->is_narrow || byte == 0x66;
-		result->is_based = result->is_based || byte == 0x64 || byte == 0x65;
+		// Linkers pad calls with 0x67, which makes addresses of memory narrow.
+		result->is_based = result->is_based || byte == 0x64 || byte == 0x65 || byte == 0x67;
 		byte = take(bytes);
 	}
 	if ((byte & 0xf0) == 0x40) {

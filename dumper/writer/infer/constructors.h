@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef CONSTRUCTORS_H
+#define CONSTRUCTORS_H
+
+/**
+ * The class of a new block by the constructor that the allocating code calls on it.
+ *
+ *	call  operator new(unsigned long)
+ *	mov   %rax, %rbx
+ *	...
+ *	mov   %rbx, %rdi
+ *	call  Order::Order(Person*)            the block is an Order
+ *
+ * A data-flow analysis (dumper/code) follows the block from the return address on. A constructor may be that
+ * of a base class or of the first member, where that of the whole is inlined. Then the code goes on to
+ * fill the rest of the block: what lies behind all that the constructor itself stores.
+ *
+ * It needs symbols and the process's code, no debug information.
+ */
+
+#include "dumper/writer/scan/capture.h"
+
+struct constructors;
+
+/** What becomes of a block. */
+enum constructor_use {
+	CONSTRUCTOR_NONE,     /**< something else, or that is not known */
+	CONSTRUCTOR_CALLED,   /**< a constructor is called on it */
+	CONSTRUCTOR_RETURNED, /**< the function returns it: its caller knows more */
+};
+
+/** @param capture  must outlive the result */
+HEAP_MUST_CHECK
+struct heap_error *constructors_create(const struct capture *capture, struct constructors **result);
+
+/** NULL is fine. */
+void constructors_destroy(struct constructors *constructors);
+
+/**
+ * Follows the block that a call returns.
+ *
+ * @param site        where the call returns to
+ * @param block_size  bytes
+ * @param name        [size] gets the class's name, if CONSTRUCTOR_CALLED
+ */
+enum constructor_use constructors_follow(struct constructors *constructors, uint64_t site,
+					 uint64_t block_size, char *name, size_t size);
+
+#endif
