@@ -402,6 +402,17 @@ HEAP_MUST_CHECK
 struct heap_error *heap_snapshot_read_sizes(const struct heap_snapshot *snapshot, uint64_t *sizes);
 
 /**
+ * Sums the sizes of some objects without loading the column: only blocks that hold their sizes are
+ * decompressed, by several threads.
+ *
+ * @param objects  a bit per object (lib/base/bits.h)
+ * @param sum      gets bytes
+ */
+HEAP_MUST_CHECK
+struct heap_error *heap_snapshot_sum_sizes(const struct heap_snapshot *snapshot,
+					   const uint8_t *objects, uint64_t *sum);
+
+/**
  * Loads columns for some objects: their values, and those of the edges that leave them. Values of
  * other objects may be 0 until heap_snapshot_load() loads the columns. EDGES, QUALITY and PARTS are
  * loaded as a whole, and so is a column of which a large part is needed.

@@ -11,10 +11,12 @@
 #include "lib/base/search.h"
 #include "lib/base/varint.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 enum {
 	PIECE = HEAP_BLOCK_ELEMENTS, // objects or edges that a thread decodes at a time
+	WORTH_THREADS = 4 * PIECE,   // objects
 };
 
 // --- reading -----------------------------------------------------------------
@@ -153,6 +155,95 @@ struct heap_error *heap_snapshot_read_sizes(const struct heap_snapshot *snapshot
 		return NULL;
 	}
 	return heap_snapshot_within(snapshot, read_sizes(snapshot, sizes));
+}
+
+// Sizes that threads sum up. They take pieces in turn.
+struct summing {
+	const struct heap_snapshot *snapshot;
+	const struct heap_section *section;
+	const uint8_t *objects; // bits
+	_Atomic uint32_t piece;
+	_Atomic uint64_t sum;
+};
+
+static bool has_bits(const uint8_t *bits, uint32_t count)
+{
+	uint8_t all = 0;
+
+	for (uint32_t i = 0; i < (count + 7) / 8; i++)
+		all |= bits[i];
+	return all;
+}
+
+// Mostly few bits are set.
+static uint64_t sum_of(const uint8_t *bits, uint32_t count, const uint64_t *sizes)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < (count + 7) / 8; i++) {
+		for (unsigned left = bits[i]; left; left &= left - 1)
+			sum += sizes[i * 8 + (unsigned)__builtin_ctz(left)];
+	}
+	return sum;
+}
+
+// @param sizes  [PIECE] a buffer
+HEAP_MUST_CHECK
+static struct heap_error *sum_piece(struct summing *summing, uint32_t piece, uint64_t *sizes)
+{
+	const struct heap_snapshot *snapshot = summing->snapshot;
+	uint32_t start = piece * PIECE, left = snapshot->object_count - start;
+	uint32_t count = left < PIECE ? left : PIECE;
+	const uint8_t *bits = summing->objects + start / 8;
+
+	if (!has_bits(bits, count))
+		return NULL;
+	HEAP_TRY(heap_snapshot_read_values(snapshot, summing->section, sizeof(*sizes), start, count,
+					   sizes));
+	atomic_fetch_add(&summing->sum, sum_of(bits, count, sizes));
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *sum_pieces(void *context, size_t thread)
+{
+	struct summing *summing = context;
+	uint32_t objects = summing->snapshot->object_count;
+	uint32_t pieces = objects / PIECE + (objects % PIECE > 0);
+	CLEANUP_FREE uint64_t *sizes = malloc(PIECE * sizeof(*sizes));
+
+	(void)thread;
+	if (!sizes)
+		return heap_error_out_of_memory();
+	for (uint32_t piece; (piece = atomic_fetch_add(&summing->piece, 1)) < pieces;)
+		HEAP_TRY(sum_piece(summing, piece, sizes));
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *sum_sizes(struct summing *summing)
+{
+	const struct heap_snapshot *snapshot = summing->snapshot;
+	uint32_t objects = snapshot->object_count;
+
+	if (snapshot->size && !heap_snapshot_is_partial(snapshot, HEAP_COLUMN_SIZE)) {
+		summing->sum = sum_of(summing->objects, objects, snapshot->size);
+		return NULL;
+	}
+	HEAP_TRY(heap_snapshot_counted_section(snapshot, HEAP_TAG_SIZES, objects,
+					       &summing->section));
+	return heap_parallel_share(objects > WORTH_THREADS ? heap_parallel_threads() : 1,
+				   sum_pieces, summing);
+}
+
+struct heap_error *heap_snapshot_sum_sizes(const struct heap_snapshot *snapshot,
+					   const uint8_t *objects, uint64_t *sum)
+{
+	struct summing summing = { .snapshot = snapshot, .objects = objects };
+
+	HEAP_TRY(heap_snapshot_within(snapshot, sum_sizes(&summing)));
+	*sum = summing.sum;
+	return NULL;
 }
 
 // --- edges -------------------------------------------------------------------

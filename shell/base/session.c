@@ -106,6 +106,7 @@ void session_switch(struct session *session, struct heap_snapshot *snapshot)
 	session->snapshot = snapshot;
 	session->graph = NULL;
 	session->is_new = NULL;
+	session->has_counted = false;
 	heap_column_destroy(session->number);
 	session->number = NULL;
 	session->answer_count = 0;

@@ -62,8 +62,9 @@ struct session {
 	uint8_t *
 		is_new; /**< [objects] 1: the compared one lacks it; NULL until series_need_new() */
 	uint64_t lines_left;
-	bool forgets;  /**< session_remember() notes nothing: what is printed goes nowhere */
-	uint64_t room; /**< lines that the next value may take; 0: any number */
+	bool has_counted; /**< objects of this snapshot, without their sizes loaded */
+	bool forgets;     /**< session_remember() notes nothing: what is printed goes nowhere */
+	uint64_t room;    /**< lines that the next value may take; 0: any number */
 	struct session_text *texts;
 	FILE *errors;
 	struct progress progress; /**< given to the graph */

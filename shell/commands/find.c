@@ -2,7 +2,9 @@
 /*
  * find, largest: lists of objects.
  */
+#include "lib/base/bits.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/column.h"
 #include "shell/command.h"
 #include "shell/print/describe.h"
 #include "shell/base/format.h"
@@ -39,6 +41,7 @@ struct finding {
 	bool count_only;
 	uint64_t limit;
 	uint32_t part; // the next one to look at
+	uint8_t *bits; // [objects / 8 + 1] a bit per object found, if sizes are not loaded; or NULL
 	struct found found;
 };
 
@@ -102,19 +105,40 @@ static void find_all(struct finding *finding)
 			session_release(session, mark);
 			skip_parts(finding, i);
 			finding->found.objects++;
-			finding->found.bytes += snapshot->size[i];
+			if (finding->bits)
+				heap_bit_set(finding->bits, i);
+			else
+				finding->found.bytes += snapshot->size[i];
 		}
 		find_parts(finding, end);
 	}
 }
 
-// Loads the columns for counting; without its parts a pool is a block.
+// Loads the columns for counting; without its parts a pool is a block. The first count of a session
+// needs few sizes, and is often the only one: these are read at the end.
 HEAP_MUST_CHECK
-static struct heap_error *load_sizes(struct heap_snapshot *snapshot)
+static struct heap_error *load_sizes(struct finding *finding)
 {
-	HEAP_TRY(heap_snapshot_load(snapshot, HEAP_COLUMN_SIZE));
+	struct session *session = finding->session;
+	struct heap_snapshot *snapshot = session->snapshot;
+
 	heap_error_destroy(heap_snapshot_load(snapshot, HEAP_COLUMN_PARTS));
-	return NULL;
+	if (session->has_counted || snapshot->size || snapshot->part_count > 0)
+		return heap_snapshot_load(snapshot, HEAP_COLUMN_SIZE);
+	session->has_counted = true;
+	return heap_column_create((size_t)snapshot->object_count / 8 + 1, 1, &finding->bits);
+}
+
+// Finds all, and sums their sizes.
+HEAP_MUST_CHECK
+static struct heap_error *find_and_sum(struct finding *finding)
+{
+	CLEANUP_COLUMN uint8_t *bits = finding->bits;
+
+	find_all(finding);
+	return bits ? heap_snapshot_sum_sizes(finding->session->snapshot, bits,
+					      &finding->found.bytes)
+		    : NULL;
 }
 
 // A name that the snapshot does not have. Nothing is found, which ends no file of commands.
@@ -145,7 +169,7 @@ static enum command_status find_in(struct session *session, int argc, char **arg
 		heap_filter_destroy(finding.filter);
 		return tell_absent(session, absent);
 	}
-	error = finding.count_only ? load_sizes(session->snapshot) : describe_load(session);
+	error = finding.count_only ? load_sizes(&finding) : describe_load(session);
 	if (error) {
 		heap_filter_destroy(finding.filter);
 		heap_error_destroy(absent);
@@ -153,9 +177,10 @@ static enum command_status find_in(struct session *session, int argc, char **arg
 	}
 	output_open_object(session->output, NULL);
 	output_open_array(session->output, "objects");
-	find_all(&finding);
+	error = find_and_sum(&finding);
 	output_close(session->output);
-	error = session_filter_finish(session, finding.filter);
+	if (!error)
+		error = session_filter_finish(session, finding.filter);
 	heap_filter_destroy(finding.filter);
 	if (error) {
 		heap_error_destroy(absent);

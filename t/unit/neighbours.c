@@ -271,6 +271,41 @@ static void sizes_are_read_without_their_column(void **state)
 	heap_snapshot_close(snapshot);
 }
 
+// Sums of sizes of some objects, or of none, whether they are loaded, in part or not at all.
+static void sizes_are_summed_without_their_column(void **state)
+{
+	static uint8_t all[OBJECTS / 8 + 1], none[OBJECTS / 8 + 1], some[OBJECTS / 8 + 1];
+	uint64_t sum_of_all = 0, sum_of_some = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < OBJECTS; i++) {
+		heap_bit_set(all, i);
+		sum_of_all += whole->size[i];
+		if (i % 1000 == 0 && i / 100000 % 2) {
+			heap_bit_set(some, i);
+			sum_of_some += whole->size[i];
+		}
+	}
+	for (int loaded = 0; loaded < 3; loaded++) {
+		struct heap_snapshot *snapshot = sample_open(bytes, size);
+		uint64_t sum;
+
+		if (loaded == 1)
+			sample_check(heap_snapshot_load_neighbours(snapshot, HEAP_COLUMN_SIZE,
+								   &(heap_object_id){ 0 }, 1));
+		if (loaded == 2)
+			sample_check(heap_snapshot_load(snapshot, HEAP_COLUMN_SIZE));
+		sample_check(heap_snapshot_sum_sizes(snapshot, all, &sum));
+		assert_int_equal(sum, sum_of_all);
+		sample_check(heap_snapshot_sum_sizes(snapshot, some, &sum));
+		assert_int_equal(sum, sum_of_some);
+		sample_check(heap_snapshot_sum_sizes(snapshot, none, &sum));
+		assert_int_equal(sum, 0);
+		assert_int_equal(snapshot->size == NULL, loaded == 0);
+		heap_snapshot_close(snapshot);
+	}
+}
+
 static void check_address(struct heap_snapshot *snapshot, uint64_t address)
 {
 	heap_object_id object = 0;
@@ -315,6 +350,7 @@ int main(void)
 		cmocka_unit_test(edges_are_chosen_without_their_columns),
 		cmocka_unit_test(edges_are_chosen_as_they_are_declared),
 		cmocka_unit_test(sizes_are_read_without_their_column),
+		cmocka_unit_test(sizes_are_summed_without_their_column),
 		cmocka_unit_test(addresses_are_located),
 	};
 
