@@ -53,27 +53,28 @@ static struct heap_error *add_edges(struct named_part *part, size_t claim, uint3
 	return NULL;
 }
 
-static void name(struct inference *inference, const struct claim *claim, struct named_part *part)
+static void name(struct inference *inference, heap_object_id object,
+		 const struct statement *statement, struct named_part *part)
 {
 	struct heap_snapshot *snapshot = &inference->capture->snapshot;
 
 	part->applied++;
-	part->named += snapshot->type[claim->object] == HEAP_NO_TYPE;
-	snapshot->type[claim->object] = claim->type;
-	snapshot->elements[claim->object] = claim->elements;
-	snapshot->evidence[claim->object] = claim->evidence;
+	part->named += snapshot->type[object] == HEAP_NO_TYPE;
+	snapshot->type[object] = statement->type;
+	snapshot->elements[object] = statement->elements;
+	snapshot->evidence[object] = statement->evidence;
 }
 
 // Notes for the join which kind has news, and which type its name is of.
 HEAP_MUST_CHECK
-static struct heap_error *note(const struct inference *inference, const struct claim *claim,
-			       struct named_part *part)
+static struct heap_error *note(const struct inference *inference, heap_object_id object,
+			       heap_type_id type, struct named_part *part)
 {
-	uint32_t kind = kinds_of(inference, claim->object);
+	uint32_t kind = kinds_of(inference, object);
 	size_t runs = part->runs.count, types = part->types.count;
 
-	if (types == 0 || part->types.items[types - 1] != claim->type)
-		HEAP_TRY(heap_array_append(&part->types, claim->type));
+	if (types == 0 || part->types.items[types - 1] != type)
+		HEAP_TRY(heap_array_append(&part->types, type));
 	if (runs > 0 && part->runs.items[runs - 1].kind == kind) {
 		part->runs.items[runs - 1].count++;
 		return NULL;
@@ -94,17 +95,20 @@ static struct heap_error *name_piece(void *context, size_t number, void *result)
 	part->pieces.count = part->runs.count = part->types.count = 0;
 	part->room = part->applied = part->named = 0;
 	for (size_t i = first; i < first + (left < PIECE ? left : PIECE); i++) {
-		const struct claim *claim = &taken->claims[i];
+		heap_object_id object = taken->objects[i];
 
 		if (i + PREFETCH_DISTANCE < taken->count)
-			fetch(inference, claim[PREFETCH_DISTANCE].object);
+			fetch(inference, taken->objects[i + PREFETCH_DISTANCE]);
 		progress_step();
-		if (!claims_settle(&inference->claims, applying->rank, i))
+
+		const struct statement *statement =
+			claims_settle(&inference->claims, applying->rank, i);
+
+		if (!statement)
 			continue;
-		name(inference, claim, part);
-		HEAP_TRY(note(inference, claim, part));
-		HEAP_TRY(add_edges(part, i, edge_first[claim->object],
-				   edge_first[claim->object + 1]));
+		name(inference, object, statement, part);
+		HEAP_TRY(note(inference, object, statement->type, part));
+		HEAP_TRY(add_edges(part, i, edge_first[object], edge_first[object + 1]));
 	}
 	return NULL;
 }

@@ -36,8 +36,10 @@ struct heap_error *claims_init(struct claims *claims, const struct layouts *layo
 void claims_deinit(struct claims *claims)
 {
 	for (unsigned i = 0; i < RANKS; i++)
-		free(claims->queues[i].claims);
-	free(claims->taken.claims);
+		free(claims->queues[i].objects);
+	free(claims->taken.objects);
+	free(claims->statements);
+	heap_hash_table_deinit(&claims->by_statement);
 	free(claims->rank);
 	free(claims->name_rank);
 	free(claims->waiting);
@@ -71,8 +73,8 @@ bool claims_prefer(const struct layouts *layouts, heap_type_id one, heap_type_id
 }
 
 // True if a claim wins over another one of equal rank, whatever their order.
-static bool is_preferred(const struct layouts *layouts, const struct claim *one,
-			 const struct claim *other)
+static bool is_preferred(const struct layouts *layouts, const struct statement *one,
+			 const struct statement *other)
 {
 	if (one->is_sure != other->is_sure)
 		return one->is_sure;
@@ -98,6 +100,13 @@ static void set_waits(struct claims *claims, heap_object_id object)
 	__atomic_store_n(byte, (uint8_t)(*byte | 1 << object % 8), __ATOMIC_RELAXED);
 }
 
+// Other threads change the other bits.
+static void clear_waits(struct claims *claims, heap_object_id object)
+{
+	__atomic_fetch_and(&claims->waits[object / 8], (uint8_t) ~(1 << object % 8),
+			   __ATOMIC_RELAXED);
+}
+
 bool claims_are_futile(const struct claims *claims, enum rank rank, heap_object_id object)
 {
 	enum rank own = claims_rank(claims, object);
@@ -105,38 +114,62 @@ bool claims_are_futile(const struct claims *claims, enum rank rank, heap_object_
 	return own < rank || (own == rank && !waits(claims, object));
 }
 
-// The claim that waits for an object with the same rank; NULL if it has been taken already.
-static struct claim *find_waiting(const struct claims *claims, const struct claim_queue *queue,
-				  heap_object_id object)
+static bool is_same(const struct statement *one, const struct statement *other)
 {
-	if (!waits(claims, object))
+	return one->type == other->type && one->elements == other->elements &&
+	       one->evidence == other->evidence && one->is_sure == other->is_sure;
+}
+
+// Finds the number of a statement, or gives it one. That of the claim before is often the same.
+HEAP_MUST_CHECK
+static struct heap_error *find_statement(struct claims *claims, const struct statement *statement)
+{
+	uint64_t hash, what;
+	uint32_t found;
+
+	if (claims->last < claims->statement_count &&
+	    is_same(&claims->statements[claims->last], statement))
 		return NULL;
-
-	uint32_t at = claims->waiting[object];
-
-	return at < queue->count && queue->claims[at].object == object ? &queue->claims[at] : NULL;
+	what = (uint64_t)statement->elements << 9 | statement->evidence << 1 | statement->is_sure;
+	hash = heap_hash_pair(what, statement->type);
+	found = heap_hash_find(&claims->by_statement, hash, i,
+			       is_same(&claims->statements[i], statement));
+	if (found == HEAP_HASH_NONE) {
+		found = claims->statement_count;
+		HEAP_TRY(heap_reserve(claims->statements, claims->statement_capacity,
+				      (size_t)found + 1));
+		HEAP_TRY(heap_hash_add(&claims->by_statement, hash, found));
+		claims->statements[claims->statement_count++] = *statement;
+	}
+	claims->last = found;
+	return NULL;
 }
 
 struct heap_error *claims_add(struct claims *claims, enum rank rank, const struct claim *claim)
 {
+	const struct statement statement = { claim->elements, claim->evidence, claim->is_sure,
+					     claim->type };
 	struct claim_queue *queue = &claims->queues[rank];
+	heap_object_id object = claim->object;
 
-	if (claims->rank[claim->object] < rank)
+	if (claims->rank[object] < rank)
 		return NULL;
-	if (claims->rank[claim->object] == rank) {
-		struct claim *waiting = find_waiting(claims, queue, claim->object);
-
-		if (waiting && is_preferred(claims->layouts, claim, waiting))
-			*waiting = *claim;
+	if (claims->rank[object] == rank &&
+	    (!waits(claims, object) || !is_preferred(claims->layouts, &statement,
+						     &claims->statements[claims->waiting[object]])))
+		return NULL;
+	HEAP_TRY(find_statement(claims, &statement));
+	if (claims->rank[object] == rank) {
+		claims->waiting[object] = claims->last;
 		return NULL;
 	}
-	HEAP_TRY(heap_reserve(queue->claims, queue->capacity, queue->count + 1));
-	claims->waiting[claim->object] = (uint32_t)queue->count;
-	queue->claims[queue->count++] = *claim;
+	HEAP_TRY(heap_reserve(queue->objects, queue->capacity, queue->count + 1));
+	claims->waiting[object] = claims->last;
+	queue->objects[queue->count++] = object;
 	claims->changes++;
 	// Before the rank: claims_are_futile() reads them in the other order.
-	set_waits(claims, claim->object);
-	__atomic_store_n(&claims->rank[claim->object], (uint8_t)rank, __ATOMIC_RELEASE);
+	set_waits(claims, object);
+	__atomic_store_n(&claims->rank[object], (uint8_t)rank, __ATOMIC_RELEASE);
 	return NULL;
 }
 
@@ -149,30 +182,55 @@ enum rank claims_best(const struct claims *claims)
 	return rank;
 }
 
+// Drops the objects from a queue that are in it once more, further back.
+static void drop_doubles(struct claims *claims, struct claim_queue *queue)
+{
+	size_t kept = 0;
+
+	for (size_t i = queue->count; i-- > 0;) {
+		heap_object_id object = queue->objects[i];
+
+		// Those that no longer wait, or have been met, are marked by the same bit.
+		if (waits(claims, object))
+			clear_waits(claims, object);
+		else
+			queue->objects[i] = HEAP_NO_OBJECT;
+	}
+	for (size_t i = 0; i < queue->count; i++) {
+		if (queue->objects[i] == HEAP_NO_OBJECT)
+			continue;
+		set_waits(claims, queue->objects[i]);
+		queue->objects[kept++] = queue->objects[i];
+	}
+	queue->count = kept;
+}
+
 const struct claim_queue *claims_take(struct claims *claims, enum rank rank)
 {
 	struct claim_queue *taken = &claims->taken, empty = *taken;
 
 	*taken = claims->queues[rank];
 	claims->queues[rank] = empty;
+	if (claims->may_be_double)
+		drop_doubles(claims, taken);
 	return taken;
 }
 
-bool claims_settle(struct claims *claims, enum rank rank, size_t number)
+const struct statement *claims_settle(struct claims *claims, enum rank rank, size_t number)
 {
-	struct claim *claim = &claims->taken.claims[number];
-	heap_object_id object = claim->object;
+	heap_object_id object = claims->taken.objects[number];
 
-	if (claims->rank[object] != rank || claims->waiting[object] != number) {
-		claim->object = HEAP_NO_OBJECT;
-		return false;
+	if (claims->rank[object] != rank || !waits(claims, object)) {
+		claims->taken.objects[number] = HEAP_NO_OBJECT;
+		return NULL;
 	}
-	claims->is_sure[object] = claim->is_sure;
+
+	const struct statement *statement = &claims->statements[claims->waiting[object]];
+
+	claims->is_sure[object] = statement->is_sure;
 	claims->name_rank[object] = (uint8_t)rank;
-	// Other threads change the other bits.
-	__atomic_fetch_and(&claims->waits[object / 8], (uint8_t) ~(1 << object % 8),
-			   __ATOMIC_RELAXED);
-	return true;
+	clear_waits(claims, object);
+	return statement;
 }
 
 void claims_taken(struct claims *claims)
@@ -180,13 +238,14 @@ void claims_taken(struct claims *claims)
 	claims->taken.count = 0;
 	if (claims->taken.capacity <= MAX_IDLE)
 		return;
-	free(claims->taken.claims);
+	free(claims->taken.objects);
 	claims->taken = (struct claim_queue){ 0 };
 }
 
 void claims_withdraw(struct claims *claims, heap_object_id object)
 {
 	claims->is_renamed[object] = true;
+	claims->may_be_double |= claims_best(claims) != RANK_NONE;
 	claims->changes++;
 	claims->rank[object] = claims->name_rank[object] = RANK_NONE;
 }

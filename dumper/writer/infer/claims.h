@@ -12,6 +12,7 @@
  */
 
 #include "dumper/writer/infer/layout.h"
+#include "lib/base/hash_table.h"
 
 /** The ranks of names, best first. */
 enum rank {
@@ -37,7 +38,6 @@ enum rank {
 	RANKS = RANK_NONE,
 };
 
-/** Many may wait at once: 16 bytes. */
 struct claim {
 	heap_object_id object;
 	heap_type_id type;
@@ -46,8 +46,17 @@ struct claim {
 	uint64_t is_sure : 1; /**< no guess between a root and this claim */
 };
 
+/** A claim without its object. */
+struct statement {
+	uint64_t elements : 55;
+	uint64_t evidence : 8;
+	uint64_t is_sure : 1;
+	heap_type_id type;
+};
+
+/** Many objects may wait at once: 4 bytes each. What is claimed of them is in claims.waiting. */
 struct claim_queue {
-	struct claim *claims; /**< [count] */
+	heap_object_id *objects; /**< [count] */
 	size_t count, capacity;
 };
 
@@ -57,12 +66,18 @@ struct claims {
 	struct claim_queue taken; /**< those that are being applied */
 	uint8_t *rank;      /**< [objects] of its name, or of the best claim that waits for it */
 	uint8_t *name_rank; /**< [objects] of its name */
-	uint32_t *waiting;  /**< [objects] where in the queue of its rank its last claim is */
+	uint32_t *waiting;  /**< [objects] the number of its last claim's statement */
 	uint8_t *waits;     /**< [objects / 8 + 1] a bit each: that claim has not been taken yet */
 	bool *is_sure;      /**< [objects] as its claim */
 	bool *is_renamed;   /**< [objects] its name was withdrawn once: that happens only once */
 	uint64_t applied;   /**< claims that have named objects */
 	uint64_t changes;   /**< how often a rank has changed */
+	/** Different ones are few: of a type, each block size gives one at most. */
+	struct statement *statements; /**< [statement_count] */
+	uint32_t statement_count, statement_capacity;
+	struct heap_hash_table by_statement;
+	uint32_t last;      /**< the statement of the last claim */
+	bool may_be_double; /**< an object may be in a queue twice: a name was withdrawn meanwhile */
 };
 
 /** @param layouts  must outlive it. claims_deinit() frees it, also after an error. */
@@ -86,9 +101,9 @@ const struct claim_queue *claims_take(struct claims *claims, enum rank rank);
  * Notes that a claim is being applied. Several threads may call it for different claims that were taken.
  *
  * @param number  of the claim; its object becomes HEAP_NO_OBJECT if a better one has superseded it
- * @return false if it was superseded
+ * @return NULL if it was superseded
  */
-bool claims_settle(struct claims *claims, enum rank rank, size_t number);
+const struct statement *claims_settle(struct claims *claims, enum rank rank, size_t number);
 
 /** Ends what claims_take() began, and frees its result. */
 void claims_taken(struct claims *claims);

@@ -34,7 +34,7 @@ struct heap_error *frontier_add_type(struct inference *inference, heap_type_id t
 
 struct following {
 	struct inference *inference;
-	const struct claim *claims; // those of the queue
+	const heap_object_id *objects; // of the claims
 };
 
 // The typed edges of a piece.
@@ -116,7 +116,7 @@ static struct heap_error *find_piece(void *context, size_t number, void *result)
 		return heap_error_out_of_memory();
 	for (size_t i = piece[0].claim; i <= piece[1].claim && !progress_is_late(); i++) {
 		uint32_t end = i == piece[1].claim ? piece[1].edge : UINT32_MAX;
-		heap_object_id object = end > 0 ? following->claims[i].object : HEAP_NO_OBJECT;
+		heap_object_id object = end > 0 ? following->objects[i] : HEAP_NO_OBJECT;
 
 		if (object == HEAP_NO_OBJECT)
 			continue;
@@ -221,7 +221,7 @@ static struct heap_error *follow_one(struct following *following)
 struct heap_error *frontier_follow(struct inference *inference, const struct claim_queue *claims)
 {
 	struct frontier *frontier = &inference->frontier;
-	struct following following = { inference, claims->claims };
+	struct following following = { inference, claims->objects };
 	size_t count = frontier->pieces.count;
 
 	HEAP_TRY(heap_array_append(&frontier->pieces, (struct frontier_piece){ claims->count, 0 }));
