@@ -4,6 +4,7 @@
  * (passed to sh unchanged) or `> file`, `>> file`.
  */
 #include "lib/base/escape.h"
+#include "lib/query/filter.h"
 #include "shell/command.h"
 #include "shell/base/pager.h"
 
@@ -35,6 +36,21 @@ static bool compares(const char *word, size_t length)
 			return true;
 	}
 	return false;
+}
+
+// True if the next word may begin with > as an operator: size > 1K, field count > 1.
+static bool expects_operator(const struct line *line)
+{
+	const char *last = line->count > 0 ? line->words[line->count - 1] : "";
+	int at = line->count - 2; // the word before a member's name and the options of texts
+
+	if (compares(last, strlen(last)))
+		return true;
+	if (strpbrk(last, "=<>!"))
+		return false;
+	while (at >= 0 && heap_filter_is_option(line->words[at]))
+		at--;
+	return at >= 0 && strcmp(line->words[at], "field") == 0;
 }
 
 // The arrow of "sessions->next": no redirection either.
@@ -148,8 +164,7 @@ static const char *parse_line(const char *at, struct line *line)
 								       : "| : no program follows";
 		}
 
-		const char *before = line->count > 0 ? line->words[line->count - 1] : "";
-		bool comparison = compares(before, strlen(before));
+		bool comparison = expects_operator(line);
 
 		if (*at == '>' && !comparison && open == 0)
 			return parse_file(at, line);

@@ -48,6 +48,14 @@ static bool continues_type(const char *word)
 	return (*word == '*' || *word == '[') && strspn(word, "*[]0123456789") == strlen(word);
 }
 
+// Characters of the operators between a member and its value.
+#define OPERATORS "=<>!"
+
+static bool ends_in_operator(const char *argument)
+{
+	return *argument && strchr(OPERATORS, argument[strlen(argument) - 1]);
+}
+
 // size>1K is size >1K.
 static bool ends_name(const struct heap_term_kind_description *kind, const char *rest)
 {
@@ -56,8 +64,8 @@ static bool ends_name(const struct heap_term_kind_description *kind, const char 
 
 /*
  * Takes the argument that follows a filter's name; malloc'd. It is one word, except that an operator
- * may be separate from its number (size > 1K), and a type may have several words (type struct date), so
- * that they need no quotes.
+ * may be separate from its number (size > 1K) or its member (field refs > 1), and a type may have
+ * several words (type struct date), so that they need no quotes.
  */
 HEAP_MUST_CHECK
 static struct heap_error *take_argument(const struct heap_term_kind_description *kind,
@@ -89,6 +97,11 @@ static struct heap_error *take_argument(const struct heap_term_kind_description 
 	} else if (kind->words == HEAP_WORDS_COMPARISON && *argument &&
 		   strspn(argument, "<>=") == strlen(argument) && *at < count) {
 		strcat(argument, words[(*at)++]);
+	} else if (kind->words == HEAP_WORDS_FIELD) {
+		if (!strpbrk(argument, OPERATORS) && *at < count && strspn(words[*at], OPERATORS))
+			strcat(argument, words[(*at)++]);
+		if (ends_in_operator(argument) && *at < count)
+			strcat(argument, words[(*at)++]);
 	}
 	*result = keep(argument);
 	return NULL;
@@ -169,7 +182,8 @@ static struct heap_error *parse_term(const struct heap_filter_parsing *common, i
 			continue;
 		if (heap_term_kinds[i].words == HEAP_WORDS_NONE)
 			return heap_term_kinds[i].parse(parsing, NULL, term);
-		if (heap_term_kinds[i].words == HEAP_WORDS_TEXT)
+		if (heap_term_kinds[i].words == HEAP_WORDS_TEXT ||
+		    heap_term_kinds[i].words == HEAP_WORDS_FIELD)
 			take_text_options(count, words, at, &parsing->text);
 
 		HEAP_TRY(take_argument(&heap_term_kinds[i], name + length, count, words, at,

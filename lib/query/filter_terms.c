@@ -694,7 +694,7 @@ const struct heap_term_kind_description heap_term_kinds[] = {
 	{ "module", HEAP_WORDS_ONE, parse_module },
 	{ "age", HEAP_WORDS_COMPARISON, parse_age },
 	{ "string", HEAP_WORDS_TEXT, parse_string },
-	{ "field", HEAP_WORDS_TEXT, parse_field },
+	{ "field", HEAP_WORDS_FIELD, parse_field },
 	{ "points-to", HEAP_WORDS_ONE, parse_points_to },
 	{ "pointed-by", HEAP_WORDS_ONE, parse_pointed_by },
 	{ "local", HEAP_WORDS_ONE, parse_local },

@@ -67,6 +67,7 @@ enum heap_term_words {
 	HEAP_WORDS_ONE,
 	HEAP_WORDS_TEXT,       /**< options of strings, and a word */
 	HEAP_WORDS_COMPARISON, /**< an operator and a number, together or separate */
+	HEAP_WORDS_FIELD,      /**< options of strings, a member's name, an operator and a value */
 	HEAP_WORDS_TYPE,       /**< a type's name, of one or several words */
 };
 

@@ -2,6 +2,7 @@
 #include "shell/tables/suspects.h"
 
 #include "lib/base/array.h"
+#include "shell/base/format.h"
 #include "shell/print/describe.h"
 #include "shell/print/part.h"
 #include "shell/tables/leak_groups.h"
@@ -221,9 +222,10 @@ struct heap_error *suspects_describe(struct session *session, const struct heap_
 						   "leaked: %" PRIu64 " objects of many kinds",
 						   suspect->members)
 				  : session_format(session,
-						   "leaked: %" PRIu64 " objects, %s and what is "
+						   "leaked: %" PRIu64 " object%s, %s and what is "
 						   "lost with it",
-						   suspect->members, kind);
+						   suspect->members,
+						   format_plural(suspect->members), kind);
 		return NULL;
 	case HEAP_SUSPECT_NEW:
 		*result = session_format(session, "new: %" PRIu64 " × %s", suspect->members, kind);

@@ -4,6 +4,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/nearest.h"
 #include "lib/types/member_path.h"
+#include "shell/base/format.h"
 #include "shell/print/container_parts.h"
 #include "shell/print/describe.h"
 #include "shell/words/variable.h"
@@ -55,8 +56,9 @@ static struct heap_error *parse_number(struct session *session, const char *word
 	if (end == word + 1 || *end)
 		return heap_error_create(HEAP_ERROR_ARGUMENT, "%s: not a number after $", word);
 	if (number == 0 || number > session->answer_count)
-		return heap_error_create(HEAP_ERROR_ABSENT, "%s: the last answer had %zu objects",
-					 word, session->answer_count);
+		return heap_error_create(HEAP_ERROR_ABSENT, "%s: the last answer had %zu object%s",
+					 word, session->answer_count,
+					 format_plural(session->answer_count));
 	result->object = session->answer[number - 1].object;
 	result->offset = session->answer[number - 1].interior;
 	result->is_located = true;

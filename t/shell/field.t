@@ -36,6 +36,13 @@ finds 'red=1', $all;
 finds 'balance=-2.25', $all;
 finds 'ratio>0.4', $all;
 finds 'year>2025.5', $date;
+finds [qw(field count >13)], $table, $all;    # as separate words
+finds [qw(field count > 13)], $table, $all;
+finds [qw(field count> 13)], $table, $all;
+is_text $file, 'find --count field count > 13', "Total: 2 objects, 176 B\n";    # no redirection
+is_text $file, 'find --count field --exact count > 13', "Total: 2 objects, 176 B\n";
+finds [qw(field count > 13 type), 'struct nothing*'];
+finds [qw(field count != 13 size >0 field year = 2026)];
 finds 'colour=BLUE', $all;
 finds 'colour!=RED', $all;
 finds 'colour=PURPLE';
