@@ -171,6 +171,12 @@ static bool is_known(const struct search *search, heap_type_id type)
 	return rounded && rounded->blocks >= NAMING_VOTERS;
 }
 
+// Where no code is known, there is nothing that could contradict the parts.
+static uint32_t least(const struct inference *inference, enum source source)
+{
+	return inference_has_sites(inference) ? least_places[source] : 1;
+}
+
 static void consider(struct search *search, struct best considered)
 {
 	const struct inference *inference = search->inference;
@@ -179,7 +185,7 @@ static void consider(struct search *search, struct best considered)
 	if (considered.type == best->type ||
 	    !rounded_sizes_fit(inference, search->object, considered.type) ||
 	    !count_places(inference, search->object, considered.type, &considered.places) ||
-	    (considered.places < least_places[considered.source] &&
+	    (considered.places < least(inference, considered.source) &&
 	     (considered.places == 0 || !is_known(search, considered.type))))
 		return;
 	considered.is_unique = true;
