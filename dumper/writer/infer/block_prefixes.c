@@ -4,7 +4,8 @@
  * known of the start. That T may also be a part in the middle of a struct, such as a list's link.
  * Then some struct has the block's size and a T at k, and naming will find it. But if for nearly
  * all blocks with a T at k there is no such struct, and a T fits the memory behind k, then the
- * first k bytes are a prefix.
+ * first k bytes are a prefix. Where no sites are known, that is as true of the headers of allocators
+ * whose blocks form trees: then there must be a pointer to a method table behind the prefix.
  */
 #include "dumper/writer/infer/block_prefixes.h"
 
@@ -21,6 +22,7 @@ enum {
 	FEW_HINTS = 16,  // on a block: with more of them it is no single object
 	MUCH = 32,       // new hints are much if they are one in so many objects
 	MIN_SUPPORT = 8, // blocks
+	MIN_TAGGED = 16, // blocks that point to the tables of fewer ones
 	MIN_LEAD = 10,   // times as many must speak for a prefix as against it
 	MAX_TEXT_PREFIX = 32,
 	PREFETCH_DISTANCE = 20, // edges, objects
@@ -152,6 +154,28 @@ static enum reading read_text(const struct inference *inference, heap_object_id 
 		       : READING_OTHER;
 }
 
+// The method table that a block points to where the struct behind a prefix has a pointer to a struct, or NULL.
+static const struct method_table *find_table(const struct inference *inference,
+					     heap_object_id object, const struct lead *lead)
+{
+	const struct heap_slots *slots = heap_slot_table_get(&inference->layouts.slots, lead->type);
+	uint64_t start = inference->capture->objects.address[object] + lead->offset;
+	uint64_t size = objects_size(&inference->capture->objects, object) - lead->offset;
+	const struct method_table *table = NULL;
+
+	for (uint32_t i = 0; !table && slots && i < slots->count; i++) {
+		uint64_t offset = slots->list[i].offset, word = 0;
+
+		if (offset >= BLOCK_PREFIX_MAX || offset + sizeof(word) > size)
+			break;
+		if (!layouts_is_compound(&inference->layouts, slots->list[i].pointee))
+			continue;
+		pages_read(inference->pages, start + offset, &word, sizeof(word));
+		table = method_tables_find(&inference->pointer_tags.tables, word);
+	}
+	return table;
+}
+
 static enum reading read_block(const struct inference *inference, heap_object_id object,
 			       const struct lead *lead, uint64_t *words)
 {
@@ -161,6 +185,8 @@ static enum reading read_block(const struct inference *inference, heap_object_id
 	if (layouts_is_character(layouts, lead->type))
 		return read_text(inference, object, lead->offset, words);
 	if (has_whole(layouts, lead->type, lead->offset, size))
+		return READING_EMBEDDED;
+	if (!inference_has_sites(inference) && !find_table(inference, object, lead))
 		return READING_EMBEDDED;
 	if (layouts_fit(layouts, lead->type, size - lead->offset,
 			layouts_slack(layouts, size - lead->offset))
@@ -181,8 +207,8 @@ static struct heap_error *find_pair(struct block_prefixes *prefixes, const struc
 		if ((*result)->type == lead->type && (*result)->offset == lead->offset)
 			return NULL;
 	}
-	HEAP_TRY(heap_array_append(&prefixes->pairs,
-				   (struct prefix_pair){ lead->type, lead->offset, 0, 0, false }));
+	HEAP_TRY(heap_array_append(&prefixes->pairs, (struct prefix_pair){ lead->type, lead->offset,
+									   0, 0, 0, false }));
 	*result = &prefixes->pairs.items[prefixes->pairs.count - 1];
 	return NULL;
 }
@@ -337,7 +363,7 @@ static struct heap_error *accept_pairs(struct inference *inference, struct kind_
 	struct block_prefixes *prefixes = &inference->block_prefixes;
 
 	*any = false;
-	for (uint32_t i = 0; i < inference->kinds.count; i++) {
+	for (uint32_t i = 0; inference_has_sites(inference) && i < inference->kinds.count; i++) {
 		struct kind_prefix *prefix = &of_kinds[i];
 
 		if (prefix->lead == 0)
@@ -352,8 +378,10 @@ static struct heap_error *accept_pairs(struct inference *inference, struct kind_
 	for (size_t i = 0; i < prefixes->pairs.count; i++) {
 		struct prefix_pair *pair = &prefixes->pairs.items[i];
 
-		pair->is_accepted |= pair->supporting >= MIN_SUPPORT &&
-				     pair->supporting >= MIN_LEAD * (uint64_t)pair->contradicting;
+		pair->is_accepted |=
+			pair->supporting > 0 &&
+			(pair->supporting >= MIN_SUPPORT || pair->tagged >= MIN_TAGGED) &&
+			pair->supporting >= MIN_LEAD * (uint64_t)pair->contradicting;
 		*any |= pair->is_accepted;
 	}
 	return NULL;
@@ -367,6 +395,17 @@ static void fetch(const struct inference *inference, heap_object_id object)
 		heap_prefetch(&hints->list[hints->head[object]]);
 }
 
+// Counts the blocks that point to the same table as one with a prefix, where no sites are known: it may be
+// the only one that typed slots lead to yet.
+static uint64_t count_tagged(const struct inference *inference, heap_object_id object,
+			     const struct lead *lead)
+{
+	const struct method_table *table =
+		inference_has_sites(inference) ? NULL : find_table(inference, object, lead);
+
+	return table ? table->blocks : 0;
+}
+
 // @param of_kinds  [kinds] is filled
 HEAP_MUST_CHECK
 static struct heap_error *count_blocks(struct inference *inference, enum block_prefix_kind kind,
@@ -375,7 +414,11 @@ static struct heap_error *count_blocks(struct inference *inference, enum block_p
 	struct block_prefixes *prefixes = &inference->block_prefixes;
 
 	for (size_t i = 0; i < prefixes->pairs.count; i++)
-		prefixes->pairs.items[i].supporting = prefixes->pairs.items[i].contradicting = 0;
+		prefixes->pairs.items[i] = (struct prefix_pair){
+			.type = prefixes->pairs.items[i].type,
+			.offset = prefixes->pairs.items[i].offset,
+			.is_accepted = prefixes->pairs.items[i].is_accepted,
+		};
 	for (heap_object_id i = 0; i < inference->capture->objects.count; i++) {
 		struct kind_prefix *prefix;
 		struct prefix_pair *pair;
@@ -396,6 +439,7 @@ static struct heap_error *count_blocks(struct inference *inference, enum block_p
 		switch (read_block(inference, i, &lead, words)) {
 		case READING_PREFIX:
 			pair->supporting++;
+			pair->tagged += count_tagged(inference, i, &lead);
 			note_lead(prefix, i, &lead, (size_t)(pair - prefixes->pairs.items));
 			break;
 		case READING_EMBEDDED:
@@ -480,7 +524,7 @@ static uint32_t choose(const struct inference *inference, heap_object_id object,
 		return is_open_to(inference, object, &lead, bytes) ? bytes : 0;
 	if (!is_accepted(inference, &lead))
 		return 0;
-	if (kind == BLOCK_PREFIX_TEXTS &&
+	if ((kind == BLOCK_PREFIX_TEXTS || !inference_has_sites(inference)) &&
 	    read_block(inference, object, &lead, words) != READING_PREFIX)
 		return 0;
 	return lead.offset;
@@ -497,9 +541,6 @@ struct heap_error *block_prefixes_find(struct inference *inference, enum block_p
 
 	uint32_t seen = prefixes->hints_seen[kind], news = inference->hints.count - seen;
 
-	// Without sites nothing tells a prefix from a header that is a part of its own.
-	if (kind == BLOCK_PREFIX_STRUCTS && !inference_has_sites(inference))
-		return NULL;
 	if (news == 0 ||
 	    (seen > 0 && !is_thorough && news * (uint64_t)MUCH < inference->capture->objects.count))
 		return NULL;
