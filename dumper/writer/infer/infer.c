@@ -9,6 +9,7 @@
 #include "dumper/writer/infer/conflicts.h"
 #include "dumper/writer/infer/counted.h"
 #include "dumper/writer/infer/inference.h"
+#include "dumper/writer/infer/likeness.h"
 #include "dumper/writer/infer/naming.h"
 #include "dumper/writer/infer/rounded_sizes.h"
 #include "dumper/writer/base/supervisor.h"
@@ -288,6 +289,8 @@ static struct heap_error *advance(struct inference *inference, int small, uint64
 		HEAP_TRY(naming_weigh_hints(inference, named));
 	if (*named == 0)
 		HEAP_TRY(rounded_sizes_claim(inference, named));
+	if (*named == 0 && pass(inference, &inference->likeness, FEW_TO_LEARN))
+		HEAP_TRY(likeness_claim(inference, named));
 	if (*named == 0)
 		HEAP_TRY(pools_cut(inference, false, named));
 	if (*named == 0)

@@ -65,6 +65,7 @@ struct inference {
 	struct gate telling;   /**< the same, where only weaker evidence is left */
 	struct gate unions;    /**< learning the tags of unions */
 	struct gate all_kinds; /**< a pass over all kinds */
+	struct gate likeness;  /**< comparing blocks with those whose types are known */
 	bool has_conflicts; /**< some are noted in the snapshot's columns CONFLICT_TYPES and CONFLICTS */
 	uint64_t named; /**< how often an object without a type got one: for progress */
 	struct held_parts *held;

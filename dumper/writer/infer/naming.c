@@ -331,6 +331,9 @@ static struct poll poll_kind(const struct inference *inference, const struct kin
 // Withdraws the names that siblings voted for who have got other names since.
 static void withdraw_votes(struct inference *inference, const struct kind *kind, uint64_t *dropped)
 {
+	if (!inference_knows_site(inference, kind->site))
+		return; // they have not voted
+
 	const struct poll poll = poll_kind(inference, kind);
 	bool is_agreed = poll.votes * UINT64_C(1000) >= poll.voters * (uint64_t)STILL_AGREED;
 

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/infer/likeness.h"
+
+#include "dumper/writer/base/progress.h"
+#include "lib/base/array.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/hash_table.h"
+#include "lib/base/search.h"
+
+#include <stdlib.h>
+
+enum {
+	LEAST_BLOCKS = 5, // of a type, that others are compared with
+	LEAST_PROOF = 2,  // see prove()
+	PROOF_STRUCT = 2, // a pointer to a struct whose name is good
+	PROOF_TEXT = 1,   // a char * to a text
+	MAX_SLOTS = 64,   // pointers of a type that are looked at
+};
+
+// A type that pointers have given to blocks of a size.
+struct known {
+	uint64_t size;
+	heap_type_id type;
+	uint32_t blocks;
+};
+
+struct likeness {
+	struct HEAP_ARRAY(struct known) known;   // by size, when all are known
+	struct heap_hash_table by_type;          // of the same
+	struct HEAP_ARRAY(heap_type_id) structs; // by size: all that blocks may be
+};
+
+static void likeness_deinit(struct likeness *likeness)
+{
+	heap_array_deinit(&likeness->known);
+	heap_array_deinit(&likeness->structs);
+	heap_hash_table_deinit(&likeness->by_type);
+}
+
+// --- what is known -----------------------------------------------------------
+
+HEAP_MUST_CHECK
+static struct heap_error *note(struct likeness *likeness, heap_type_id type, uint64_t size)
+{
+	const struct known *list = likeness->known.items;
+	uint64_t hash = heap_hash_pair(type, size);
+	uint32_t found = heap_hash_find(&likeness->by_type, hash, i,
+					list[i].type == type && list[i].size == size);
+
+	if (found != HEAP_HASH_NONE) {
+		likeness->known.items[found].blocks++;
+		return NULL;
+	}
+	HEAP_TRY(heap_array_append(&likeness->known, (struct known){ size, type, 1 }));
+	return heap_hash_add(&likeness->by_type, hash, (uint32_t)likeness->known.count - 1);
+}
+
+static int compare_known(const void *left, const void *right)
+{
+	const struct known *a = left, *b = right;
+
+	if (a->size != b->size)
+		return a->size < b->size ? -1 : 1;
+	return a->type < b->type ? -1 : a->type > b->type;
+}
+
+// True if pointers have given a block one struct as its type.
+static bool is_known(const struct inference *inference, heap_object_id object)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+
+	return inference->claims.name_rank[object] <= RANK_PASSED_EXACT &&
+	       snapshot->elements[object] == 1 &&
+	       layouts_is_compound(&inference->layouts, snapshot->type[object]) &&
+	       !layouts_is_flexible(&inference->layouts, snapshot->type[object]);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *learn(const struct inference *inference, struct likeness *likeness)
+{
+	const heap_object_id count = inference->capture->objects.count;
+
+	for (heap_object_id i = 0; i < count && !progress_is_late(); i++) {
+		progress_step();
+		if (is_known(inference, i))
+			HEAP_TRY(note(likeness, inference->capture->snapshot.type[i],
+				      inference_size(inference, i)));
+	}
+	if (likeness->known.count > 0)
+		qsort(likeness->known.items, likeness->known.count, sizeof(struct known),
+		      compare_known);
+	return NULL;
+}
+
+static int compare_sizes(const void *left, const void *right, void *context)
+{
+	const struct layouts *layouts = context;
+	heap_type_id a = *(const heap_type_id *)left, b = *(const heap_type_id *)right;
+	uint64_t size = layouts_size(layouts, a), other = layouts_size(layouts, b);
+
+	if (size != other)
+		return size < other ? -1 : 1;
+	return a < b ? -1 : a > b;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *gather_structs(const struct layouts *layouts, struct likeness *likeness)
+{
+	for (heap_type_id id = 1; id < layouts->types->count; id++) {
+		const struct layout_facts *facts = &layouts->facts[id];
+
+		if (facts->is_candidate && facts->stripped == id && !facts->is_flexible &&
+		    layouts_is_compound(layouts, id))
+			HEAP_TRY(heap_array_append(&likeness->structs, id));
+	}
+	if (likeness->structs.count > 0)
+		qsort_r(likeness->structs.items, likeness->structs.count, sizeof(heap_type_id),
+			compare_sizes, (void *)layouts);
+	return NULL;
+}
+
+// --- one block ---------------------------------------------------------------
+
+// True if all other evidence has left a block without a name.
+static bool is_open(const struct inference *inference, heap_object_id object)
+{
+	return inference->claims.rank[object] == RANK_NONE &&
+	       !inference->claims.is_renamed[object] && !pools_have(&inference->pools, object) &&
+	       inference_prefix(inference, object) == 0;
+}
+
+static bool is_text(const struct inference *inference, heap_object_id object)
+{
+	uint64_t words[CONTENT_WORDS + 1];
+	struct content content;
+
+	content_read(inference, object, words, &content);
+	return content_is_text(inference, &content, inference_size(inference, object));
+}
+
+// How much the object that a pointer leads to proves that the pointer is one to @p pointee.
+static uint32_t prove_pointer(const struct inference *inference, uint32_t edge,
+			      heap_type_id pointee)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	heap_object_id target = snapshot->edge_target[edge];
+	uint64_t interior = snapshot->edge_interior[edge];
+	bool is_named = claims_are_good(&inference->claims, target) &&
+			snapshot->type[target] != HEAP_NO_TYPE;
+
+	if (layouts_is_compound(&inference->layouts, pointee))
+		return is_named && inference_has(inference, target, pointee, interior)
+			       ? PROOF_STRUCT
+			       : 0;
+	if (!layouts_is_character(&inference->layouts, pointee) || interior != 0)
+		return 0;
+	if (is_named)
+		return layouts_is_character(&inference->layouts, snapshot->type[target])
+			       ? PROOF_TEXT
+			       : 0;
+	return is_text(inference, target) ? PROOF_TEXT : 0;
+}
+
+// How much a block's pointers prove that it is of a type.
+static uint32_t prove(const struct inference *inference, heap_object_id object, heap_type_id type)
+{
+	const struct heap_slots *slots = heap_slot_table_get(&inference->layouts.slots, type);
+	uint32_t proof = 0;
+
+	for (uint32_t i = 0; slots && i < slots->count && i < MAX_SLOTS; i++) {
+		const struct heap_slot *slot = &slots->list[i];
+		uint32_t edge;
+
+		progress_step();
+		if (slot->pointee == HEAP_NO_TYPE)
+			continue;
+		edge = heap_edge_at(&inference->capture->snapshot, object, slot->offset);
+		if (edge != UINT32_MAX)
+			proof += prove_pointer(inference, edge, slot->pointee);
+	}
+	return proof;
+}
+
+// The least size that a block may have been asked for with.
+static uint64_t least_size(const struct inference *inference, heap_object_id object)
+{
+	return inference_size(inference, object) - inference_slack(inference, object);
+}
+
+// True if a struct other than @p type agrees with a block's content as well, by its score.
+static bool has_rival(const struct inference *inference, const struct likeness *likeness,
+		      const struct content *content, heap_type_id type, int score)
+{
+	const struct layouts *layouts = &inference->layouts;
+	const heap_type_id *structs = likeness->structs.items;
+	const size_t count = likeness->structs.count;
+	uint64_t least = least_size(inference, content->object);
+	uint64_t size = inference_size(inference, content->object);
+
+	for (size_t i = heap_partition_point(at, (size_t)0, count,
+					     layouts_size(layouts, structs[at]) < least);
+	     i < count && layouts_size(layouts, structs[i]) <= size; i++) {
+		progress_step();
+		if (structs[i] != type && !layouts_says_more(layouts, type, structs[i]) &&
+		    content_score(inference, content, structs[i], 1) >= score)
+			return true;
+	}
+	return false;
+}
+
+// The only struct that a block is alike; HEAP_NO_TYPE if there is none.
+static heap_type_id find(const struct inference *inference, const struct likeness *likeness,
+			 heap_object_id object, uint64_t *words)
+{
+	const struct known *known = likeness->known.items;
+	const size_t count = likeness->known.count;
+	uint64_t size = inference_size(inference, object);
+	heap_type_id best = HEAP_NO_TYPE;
+	int best_score = 0;
+	struct content content;
+
+	content_read(inference, object, words, &content);
+	for (size_t i = heap_partition_point(at, (size_t)0, count, known[at].size < size);
+	     i < count && known[i].size == size; i++) {
+		int score;
+
+		if (known[i].blocks < LEAST_BLOCKS ||
+		    hints_ask(inference, object, known[i].type) == VERDICT_AGAINST ||
+		    prove(inference, object, known[i].type) < LEAST_PROOF)
+			continue;
+		score = content_score(inference, &content, known[i].type, 1);
+		if (score > best_score) {
+			best = known[i].type;
+			best_score = score;
+		}
+	}
+	return best != HEAP_NO_TYPE && !has_rival(inference, likeness, &content, best, best_score)
+		       ? best
+		       : HEAP_NO_TYPE;
+}
+
+struct heap_error *likeness_claim(struct inference *inference, uint64_t *claimed)
+{
+	CLEANUP(likeness_deinit) struct likeness likeness = { 0 };
+	CLEANUP_FREE uint64_t *words = NULL;
+
+	if (inference_has_sites(inference))
+		return NULL;
+	words = malloc((CONTENT_WORDS + 1) * sizeof(*words));
+	if (!words)
+		return heap_error_out_of_memory();
+	HEAP_TRY(learn(inference, &likeness));
+	HEAP_TRY(gather_structs(&inference->layouts, &likeness));
+	for (heap_object_id i = 0; i < inference->capture->objects.count && !progress_is_late();
+	     i++) {
+		heap_type_id type;
+
+		progress_step();
+		if (!is_open(inference, i))
+			continue;
+		type = find(inference, &likeness, i, words);
+		if (type == HEAP_NO_TYPE)
+			continue;
+		++*claimed;
+		HEAP_TRY(claims_add(&inference->claims, RANK_VOTE,
+				    &(struct claim){ i, type, 1, HEAP_EVIDENCE_VOTE, false }));
+	}
+	return NULL;
+}
