@@ -44,9 +44,9 @@ enum heap_evidence {
 	HEAP_EVIDENCE_SITE,      /**< the code that allocated it has such a variable */
 	HEAP_EVIDENCE_VOTE,      /**< its siblings of the same site and size are of that type */
 	HEAP_EVIDENCE_POOL,      /**< no type itself: the program divides it into parts */
-	HEAP_EVIDENCE_TAG,       /**< its pointer tag is that of blocks of a known type */
-	HEAP_EVIDENCE_METHODS,   /**< the functions that its tag leads to have that receiver */
-	HEAP_EVIDENCE_SHAPE,     /**< no name: where its words hold pointers, texts and numbers */
+	HEAP_EVIDENCE_TAG, /**< its pointer tag is that of blocks of a known type, or its enum tag names it */
+	HEAP_EVIDENCE_METHODS, /**< the functions that its tag leads to have that receiver */
+	HEAP_EVIDENCE_SHAPE,   /**< no name: where its words hold pointers, texts and numbers */
 	HEAP_EVIDENCE_KINDS,
 };
 

@@ -46,7 +46,17 @@ void content_read_from(const struct inference *inference, struct pages *pages,
 	if (count > CONTENT_WORDS)
 		count = CONTENT_WORDS;
 	pages_read(pages, inference_address(inference, object), words, count * 8);
-	*result = (struct content){ object, words, count };
+	*result = (struct content){ object, words, count, 0 };
+}
+
+void content_read_part(const struct inference *inference, heap_object_id object, uint64_t start,
+		       uint64_t size, uint64_t *words, struct content *result)
+{
+	uint64_t count = size / 8 < CONTENT_WORDS ? size / 8 : CONTENT_WORDS;
+
+	pages_read(inference->pages, inference_address(inference, object) + start, words,
+		   count * 8);
+	*result = (struct content){ object, words, count, start };
 }
 
 // True for values that programs keep in a void * besides pointers: numbers, and other addresses.
@@ -68,7 +78,10 @@ static heap_object_id find_target(const struct inference *inference, heap_object
 
 static bool points_into_heap(const struct check *check, uint64_t offset)
 {
-	return find_target(check->inference, check->content->object, offset) != HEAP_NO_OBJECT;
+	const struct content *content = check->content;
+
+	return find_target(check->inference, content->object, content->start + offset) !=
+	       HEAP_NO_OBJECT;
 }
 
 // True if there may be a value of some kind at an address outside the heap. Code that is compiled as the
@@ -92,7 +105,7 @@ static int pointer_score(const struct check *check, uint64_t offset, heap_type_i
 
 	if (word == 0)
 		return 0;
-	target = find_target(inference, check->content->object, offset);
+	target = find_target(inference, check->content->object, check->content->start + offset);
 	if (target == HEAP_NO_OBJECT) {
 		if (pointee == HEAP_NO_TYPE)
 			return is_number(word) ? 0 : DOUBTED;

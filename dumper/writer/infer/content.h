@@ -22,6 +22,7 @@ struct content {
 	heap_object_id object;
 	uint64_t *words; /**< [count] */
 	size_t count;
+	uint64_t start; /**< of these words in the block, behind its prefix: 0, or that of a part */
 };
 
 /**
@@ -39,6 +40,10 @@ void content_read(const struct inference *inference, heap_object_id object, uint
 /** The same with the caller's own pages, for use by several threads. */
 void content_read_from(const struct inference *inference, struct pages *pages,
 		       heap_object_id object, uint64_t *words, struct content *result);
+
+/** Reads the first words of a part of a block, which has @p size bytes from @p start on. */
+void content_read_part(const struct inference *inference, heap_object_id object, uint64_t start,
+		       uint64_t size, uint64_t *words, struct content *result);
 
 /** True for a string: text up to a NUL, and only NULs or leftovers after it. */
 bool content_is_text(const struct inference *inference, const struct content *content,

@@ -69,14 +69,30 @@ static heap_type_id row_element(const struct inference *inference, heap_type_id 
 		       : pointee;
 }
 
+// The claim that the tag of a pointer's target makes; LAYOUT_NONE: it has none, or names a struct of another size.
+static struct layout_claim fit_tagged(const struct inference *inference, heap_type_id pointee,
+				      const struct pointer *pointer)
+{
+	heap_type_id type = HEAP_NO_TYPE;
+
+	if (layouts_is_start(pointer->interior))
+		type = enum_tags_read(inference, layouts_strip(&inference->layouts, pointee),
+				      inference_address(inference, pointer->target));
+	return inference_fit(inference, type, pointer->target);
+}
+
 // Applies one slot: as a claim if it points to the start and the sizes agree, or as a hint.
 HEAP_MUST_CHECK
 static struct heap_error *apply(struct inference *inference, heap_type_id pointee,
 				const struct pointer *pointer)
 {
 	uint64_t size = inference_size(inference, pointer->target);
-	struct layout_claim claim = { LAYOUT_NONE, HEAP_NO_TYPE, 0 };
+	struct layout_claim claim = fit_tagged(inference, pointee, pointer);
 
+	if (claim.fit != LAYOUT_NONE)
+		return claims_add(&inference->claims, RANK_TAG,
+				  &(struct claim){ pointer->target, claim.type, claim.elements,
+						   HEAP_EVIDENCE_TAG, pointer->is_sure });
 	if (layouts_is_start(pointer->interior))
 		claim = inference_fit(inference, pointee, pointer->target);
 	else if (pointer->interior == COUNTED_START)
@@ -186,6 +202,8 @@ void inference_foresee(const struct inference *inference, struct typed_edge *edg
 
 	edge->is_futile = rank < RANK_EXACT || pointer.interior < prefix;
 	if (edge->is_futile || edge->count != 1 || edge->slots->pointee == HEAP_NO_TYPE ||
+	    enum_tags_have(&inference->enum_tags,
+			   layouts_strip(&inference->layouts, edge->slots->pointee)) ||
 	    !layouts_is_start(pointer.interior - prefix) ||
 	    pools_have(&inference->pools, pointer.target))
 		return;
@@ -223,7 +241,10 @@ bool inference_type_has(const struct inference *inference, heap_type_id type, he
 		stride = layouts_size(layouts, type);
 		interior -= facts->start;
 	}
-	return layouts_has(layouts, type, part, stride > 0 ? interior % stride : interior);
+	if (stride > 0)
+		interior %= stride;
+	return layouts_has(layouts, type, part, interior) ||
+	       (interior == 0 && enum_tags_is_beginning(inference, part, type));
 }
 
 bool inference_has(const struct inference *inference, heap_object_id object, heap_type_id part,

@@ -16,6 +16,7 @@
 #include "dumper/writer/base/progress.h"
 #include "dumper/writer/infer/libc_blocks.h"
 #include "dumper/writer/infer/library_types.h"
+#include "dumper/writer/infer/payloads.h"
 #include "dumper/writer/infer/pool_texts.h"
 #include "dumper/writer/infer/shapes.h"
 #include "dumper/writer/infer/text_headers.h"
@@ -270,6 +271,8 @@ static struct heap_error *advance(struct inference *inference, int small, uint64
 	*is_cheap = *named > 0;
 	if (*named == 0)
 		HEAP_TRY(text_headers_claim(inference, named));
+	if (*named == 0 && pass(inference, &inference->voids, FEW_NEW))
+		HEAP_TRY(enum_tags_claim(inference, named));
 	if (*named == 0)
 		HEAP_TRY(find_runtimes(inference, true, named));
 	if (*named == 0)
@@ -293,6 +296,8 @@ static struct heap_error *advance(struct inference *inference, int small, uint64
 		HEAP_TRY(likeness_claim(inference, named));
 	if (*named == 0)
 		HEAP_TRY(pools_cut(inference, false, named));
+	if (*named == 0 && pass(inference, &inference->payloads, FEW_NEW))
+		HEAP_TRY(payloads_find(inference, named));
 	if (*named == 0)
 		HEAP_TRY(naming_reconsider(inference, named));
 	return *named == 0 ? pools_cut(inference, true, named) : NULL;
@@ -334,6 +339,7 @@ static void release(struct inference *inference)
 	kinds_deinit(&inference->kinds);
 	common_prefixes_deinit(&inference->common_prefixes);
 	discriminators_deinit(&inference->discriminators);
+	enum_tags_deinit(&inference->enum_tags);
 	pointer_tags_deinit(&inference->pointer_tags);
 	profiles_deinit(&inference->profiles);
 	pools_deinit(&inference->pools);
@@ -405,6 +411,7 @@ static struct heap_error *prepare(struct inference *inference, const struct head
 		return heap_error_out_of_memory();
 	HEAP_TRY(layouts_init(&inference->layouts, &capture->snapshot.types));
 	inference->layouts.block_sizes = capture->block_sizes;
+	HEAP_TRY(enum_tags_init(&inference->enum_tags, &inference->layouts));
 	HEAP_TRY(heap_repetitions_init(&inference->repetitions, &inference->layouts.slots));
 	HEAP_TRY(claims_init(&inference->claims, &inference->layouts, objects));
 	leave_unused(inference);

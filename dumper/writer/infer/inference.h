@@ -13,6 +13,7 @@
 #include "dumper/writer/infer/claims.h"
 #include "dumper/writer/infer/content.h"
 #include "dumper/writer/infer/discriminators.h"
+#include "dumper/writer/infer/enum_tags.h"
 #include "dumper/writer/infer/frontier.h"
 #include "dumper/writer/infer/held_parts.h"
 #include "dumper/writer/infer/hints.h"
@@ -56,6 +57,7 @@ struct inference {
 	struct kinds kinds;
 	struct common_prefixes common_prefixes;
 	struct discriminators discriminators;
+	struct enum_tags enum_tags;
 	struct pointer_tags pointer_tags;
 	struct profiles profiles;
 	struct pools pools;
@@ -64,6 +66,8 @@ struct inference {
 	struct gate learning;  /**< learning discriminators and profiles */
 	struct gate telling;   /**< the same, where only weaker evidence is left */
 	struct gate unions;    /**< learning the tags of unions */
+	struct gate voids;     /**< reading the tags of void pointers' targets */
+	struct gate payloads;  /**< finding the payloads of links */
 	struct gate all_kinds; /**< a pass over all kinds */
 	struct gate likeness;  /**< comparing blocks with those whose types are known */
 	bool has_conflicts; /**< some are noted in the snapshot's columns CONFLICT_TYPES and CONFLICTS */

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef ENUM_TAGS_H
+#define ENUM_TAGS_H
+
+/**
+ * Enum tags: an enum with which structs begin, and whose enumerators have the names of those structs.
+ *
+ *	enum NodeTag { T_Query, T_SeqScan, … };     struct SeqScan { struct Plan { enum NodeTag type; … } plan; … };
+ *	typedef enum { OBJ_STRING, … } ObjType;     typedef struct { struct Obj { ObjType type; … } obj; … } ObjString;
+ *
+ * So the number in a block names its struct, however little the type of a pointer to it says. Case and
+ * punctuation do not count in names, nor do the first words that enumerators have in common; all structs
+ * may have one affix beside the enumerator's name.
+ */
+
+#include "dumper/writer/infer/layout.h"
+#include "lib/base/array.h"
+
+struct inference;
+struct pointer;
+
+/** The struct that a value of an enum names. */
+struct enum_tag_value {
+	heap_type_id tag; /**< the enum */
+	uint64_t value;   /**< as many bytes as the enum has */
+	heap_type_id type;
+};
+
+/** An enum that is a tag, at one place of structs. */
+struct enum_tag_place {
+	heap_type_id tag;
+	uint32_t offset, size; /**< bytes */
+};
+
+struct enum_tags {
+	uint16_t *
+		place_of; /**< [types] place + 1 of its tag; 0: it has none; NULL: there are no tags */
+	struct HEAP_ARRAY(struct enum_tag_place) places;
+	struct HEAP_ARRAY(struct enum_tag_value) values; /**< by tag, value */
+};
+
+/** Finds the enums. enum_tags_deinit() frees them, also after an error. */
+HEAP_MUST_CHECK
+struct heap_error *enum_tags_init(struct enum_tags *tags, const struct layouts *layouts);
+
+void enum_tags_deinit(struct enum_tags *tags);
+
+/** True if a type has a tag. Thread-safe. */
+static inline bool enum_tags_have(const struct enum_tags *tags, heap_type_id type)
+{
+	return tags->place_of && tags->place_of[type];
+}
+
+/** True if a type is nothing but a tag that another type has at the same place: any of them begins so. */
+bool enum_tags_is_beginning(const struct inference *inference, heap_type_id part,
+			    heap_type_id whole);
+
+/** The struct that the tag of a value names. @return HEAP_NO_TYPE if it names none, or a smaller one */
+heap_type_id enum_tags_read(const struct inference *inference, heap_type_id type, uint64_t address);
+
+/**
+ * Claims that the targets of void pointers are what their tags name. A void pointer may lead to anything,
+ * so nearly all of those at one place of a type have to lead to structs with a tag that fit.
+ *
+ * @param claimed  increased by the number of blocks
+ */
+HEAP_MUST_CHECK
+struct heap_error *enum_tags_claim(struct inference *inference, uint64_t *claimed);
+
+#endif

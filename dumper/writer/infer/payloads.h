@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef PAYLOADS_H
+#define PAYLOADS_H
+
+/**
+ * The types of what lies behind links, in containers that know no more of it than its size.
+ *
+ *	block │ link, payload │ link, payload │ link, payload │ …       links at a steady stride
+ *
+ * A hash table of a library returns the payload as a void *, which nothing keeps. Its type is one of that
+ * size that agrees with the contents of all payloads of a block, and to whose pointees the contents of
+ * what their pointers lead to agree: so many words agree by chance with no other type.
+ */
+
+#include "lib/base/error.h"
+
+#include <stdint.h>
+
+struct inference;
+
+/**
+ * Adds hints of the payloads in pools.
+ *
+ * @param found  increased by the number of payloads
+ */
+HEAP_MUST_CHECK
+struct heap_error *payloads_find(struct inference *inference, uint64_t *found);
+
+#endif
