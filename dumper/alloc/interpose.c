@@ -6,6 +6,7 @@
 
 #include "dumper/alloc/blocks.h"
 #include "dumper/host/first.h"
+#include "dumper/stacks/closing.h"
 
 #include <dlfcn.h>
 #include <malloc.h>
@@ -157,10 +158,10 @@ HEAPSNAP_API int dlclose(void *handle)
 	if (!next)
 		*(void **)&next = dlsym(RTLD_NEXT, "dlclose");
 
-	struct heapsnap_closing closing = heapsnap_backtraces_close(handle);
+	struct heapsnap_closing closing = heapsnap_closing_begin(handle);
 	int result = next(handle);
 
-	heapsnap_backtraces_closed(&closing);
+	heapsnap_closing_end(&closing);
 	return result;
 }
 

@@ -7,6 +7,7 @@
 #include "dumper/alloc/epochs.h"
 #include "dumper/capture/automatic.h"
 #include "dumper/stacks/backtraces.h"
+#include "dumper/stacks/closing.h"
 #include "dumper/heapsnap.h"
 #include "t/races/race.h"
 
@@ -86,7 +87,7 @@ static void *work(void *number)
 		if (i % 100 == 0)
 			heapsnap_begin_epoch((uint64_t)i);
 		if (i % 500 == 0)
-			heapsnap_backtraces_closed(&(struct heapsnap_closing){ 0 });
+			heapsnap_closing_end(&(struct heapsnap_closing){ 0 });
 		heapsnap_release(heapsnap_allocate_zeros(100, (uint64_t)work));
 	}
 	return NULL;
