@@ -150,12 +150,47 @@ void candidates_drop_hinted(struct candidates *candidates)
 	candidates->count = kept;
 }
 
+// True if a pointer to a number leads to the start of a block that may be an array of such numbers.
+static bool may_be_of_numbers(const struct inference *inference, const struct hint *hint,
+			      heap_object_id object)
+{
+	uint64_t stride = layouts_size(&inference->layouts, hint->type);
+
+	return layouts_is_start(hint->interior) &&
+	       !layouts_is_compound(&inference->layouts, hint->type) && stride > 0 &&
+	       inference_size(inference, object) % stride <= inference_slack(inference, object);
+}
+
+// True if all that speaks for a type is pointers to a number that it begins with, and an array of such
+// numbers explains them as well.
+static bool is_array_of_numbers(const struct inference *inference, heap_object_id object,
+				heap_type_id type)
+{
+	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	     at = inference->hints.list[at].next) {
+		const struct hint *hint = &inference->hints.list[at];
+
+		progress_step();
+		if (hint_ask(inference, hint, type) == VERDICT_FOR &&
+		    !may_be_of_numbers(inference, hint, object))
+			return false;
+	}
+	return true;
+}
+
 enum verdict candidate_ask(const struct inference *inference, heap_object_id object,
 			   const struct candidate *candidate)
 {
-	return profiles_exclude(inference, object, candidate->type)
-		       ? VERDICT_AGAINST
-		       : hints_ask(inference, object, candidate->type);
+	enum verdict word;
+
+	if (profiles_exclude(inference, object, candidate->type))
+		return VERDICT_AGAINST;
+	word = hints_ask(inference, object, candidate->type);
+	// Any size may be that of a header with elements, and many headers begin with a number.
+	if (word == VERDICT_FOR && candidate->fit == LAYOUT_FLEXIBLE &&
+	    is_array_of_numbers(inference, object, candidate->type))
+		return VERDICT_NONE;
+	return word;
 }
 
 int candidate_score(const struct inference *inference, const struct content *content,
