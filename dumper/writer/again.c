@@ -453,7 +453,7 @@ static struct heap_error *work(void *context)
 	HEAP_TRY(heap_snapshot_load(again->old, HEAP_COLUMN_ALL));
 	HEAP_TRY(gather(again));
 	HEAP_TRY(store(again));
-	modules_store_lines(&again->capture.modules);
+	modules_store_answers(&again->capture.modules);
 	return NULL;
 }
 

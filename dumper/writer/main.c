@@ -200,7 +200,7 @@ static struct heap_error *gather_and_store(void *context)
 	isolation_suspect(0);
 	progress_begin(HEAPSNAP_PHASE_STORING, capture->objects.count);
 	HEAP_TRY(store_snapshot(capture, writing->destination->descriptor));
-	modules_store_lines(&capture->modules);
+	modules_store_answers(&capture->modules);
 	return NULL;
 }
 

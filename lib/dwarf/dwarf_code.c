@@ -489,3 +489,25 @@ struct heap_error *heap_dwarf_code_find_unit(struct heap_dwarf_code *code, uint6
 	*result = code->read[range->unit];
 	return NULL;
 }
+
+// Calls are by address.
+struct heap_error *heap_dwarf_code_next_call(struct heap_dwarf_code *code, uint64_t pc,
+					     uint64_t *result)
+{
+	const struct heap_dwarf_code_unit *unit;
+
+	*result = 0;
+	HEAP_TRY(heap_dwarf_code_find_unit(code, pc - 1, &unit));
+	if (!unit)
+		return NULL;
+
+	size_t at = heap_partition_point(i, 0, unit->call_count, unit->calls[i].pc <= pc);
+
+	*result = at < unit->call_count ? unit->calls[at].pc : 0;
+	return NULL;
+}
+
+bool heap_dwarf_code_is_complete(const struct heap_dwarf_code *code)
+{
+	return heap_dwarf_units_are_complete(code->units);
+}

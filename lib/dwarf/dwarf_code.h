@@ -100,6 +100,17 @@ size_t heap_dwarf_code_unit_find(const struct heap_dwarf_code_unit *unit, uint64
 const struct heap_dwarf_code_call *heap_dwarf_code_unit_call(
 	const struct heap_dwarf_code_unit *unit, uint64_t pc);
 
+/**
+ * The next call behind an address: where it returns to, the least such address of the unit above @p pc;
+ * 0 if there is none.
+ */
+HEAP_MUST_CHECK
+struct heap_error *heap_dwarf_code_next_call(struct heap_dwarf_code *code, uint64_t pc,
+					     uint64_t *result);
+
+/** True if no part of the debug information is in files or sections that could not be read. */
+bool heap_dwarf_code_is_complete(const struct heap_dwarf_code *code);
+
 /** The name and type of a function or variable, from its DIE or from one that it completes. */
 struct heap_dwarf_description {
 	const char *name;         /**< "" if it has none; of the sections, as all texts here */

@@ -283,15 +283,12 @@ static bool push_address(struct machine *machine, uint64_t address)
 	return push(machine, address + machine->frame->bias);
 }
 
-// libdwarf gives the size of the inner expression and the address of its bytes.
 static bool push_entry_value(struct machine *machine, const struct heap_dwarf_operation *operation)
 {
 	const struct heap_dwarf_expression_frame *frame = machine->frame;
-	const uint8_t *bytes = (const uint8_t *)(uintptr_t)operation->operands[1];
 	uint64_t value;
 
-	return bytes && frame->entry_value &&
-	       frame->entry_value(frame->entry_context, bytes, operation->operands[0], &value) &&
+	return frame->entry_value && frame->entry_value(frame->entry_context, operation, &value) &&
 	       push(machine, value);
 }
 

@@ -62,9 +62,11 @@ struct heap_dwarf_expression_frame {
 	void *context; /**< of read */
 	/**
 	 * Finds the value that an expression, a register mostly, had when the function was entered;
-	 * NULL if nothing can tell.
+	 * NULL if nothing can tell. The operation's operands are the size of that expression and the
+	 * address of its bytes, unless the caller has replaced them (dwarf_layout.h).
 	 */
-	bool (*entry_value)(void *context, const uint8_t *bytes, uint64_t size, uint64_t *result);
+	bool (*entry_value)(void *context, const struct heap_dwarf_operation *operation,
+			    uint64_t *result);
 	void *entry_context;
 };
 

@@ -134,16 +134,6 @@ static struct heap_error *answer(struct heap_dwarf_line_finder *finder,
 	return count == 0 ? add_line(finder, unit, NULL, file, line, lines) : NULL;
 }
 
-// True if no part of the debug information is in files or sections that could not be read.
-static bool has_everything(const struct heap_dwarf_units *units)
-{
-	bool is_partial = units->missing || units->main.is_partial || units->alternate.is_partial;
-
-	for (size_t i = 0; i < units->split_count; i++)
-		is_partial |= units->split[i].sections.is_partial;
-	return !is_partial && units->count > 0;
-}
-
 struct heap_error *heap_dwarf_line_finder_find(struct heap_dwarf_line_finder *finder, uint64_t pc,
 					       struct heap_dwarf_lines *result)
 {
@@ -154,7 +144,7 @@ struct heap_error *heap_dwarf_line_finder_find(struct heap_dwarf_line_finder *fi
 	HEAP_TRY(heap_dwarf_code_find_unit(finder->code, pc, &unit));
 	if (unit)
 		HEAP_TRY(answer(finder, unit, pc, &lines));
-	lines.is_complete &= has_everything(finder->units);
+	lines.is_complete &= heap_dwarf_code_is_complete(finder->code);
 	*result = keep(lines);
 	return NULL;
 }

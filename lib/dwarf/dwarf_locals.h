@@ -3,15 +3,16 @@
 #define HEAP_DWARF_LOCALS_H
 
 /**
- * The local variables and parameters of a frame that are live at its pc, and where they are.
+ * The local variables and parameters of a frame that are live at its pc, and where they are: a layout
+ * (dwarf_layout.h), evaluated for one frame.
  *
  * A variable is listed only if its location holds at this very pc, since a dead slot would name
  * types wrongly; or if it was in memory until the call that the frame stands in, which leaves it
- * alone. (DWARF 5, sections 2.5, 2.6 and 3.3.) Scopes are searched from the innermost block out,
- * inlined functions included.
+ * alone. (DWARF 5, sections 2.5, 2.6 and 3.3.)
  */
 
 #include "lib/dwarf/dwarf_file.h"
+#include "lib/dwarf/dwarf_layout.h"
 #include "lib/dwarf/dwarf_unwind.h"
 
 enum heap_dwarf_location_kind {
@@ -50,7 +51,16 @@ struct heap_dwarf_locals_frame {
 	void *context;
 };
 
-/** @return NULL (also if there are none), FORMAT or MEMORY */
+/** The place whose layout is that of a frame. */
+struct heap_dwarf_layout_place heap_dwarf_locals_place(const struct heap_dwarf_locals_frame *frame);
+
+/** Finds the locals of a frame by its layout. @return NULL (also if there are none) or MEMORY */
+HEAP_MUST_CHECK
+struct heap_error *heap_dwarf_locals_evaluate(const struct heap_dwarf_layout *layout,
+					      const struct heap_dwarf_locals_frame *frame,
+					      struct heap_dwarf_locals *result);
+
+/** Finds the layout of a frame and its locals. @return NULL (also if there are none), FORMAT or MEMORY */
 HEAP_MUST_CHECK
 struct heap_error *heap_dwarf_locals_find(struct heap_dwarf_file *file,
 					  const struct heap_dwarf_locals_frame *frame,

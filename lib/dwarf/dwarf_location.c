@@ -13,6 +13,7 @@ struct list {
 	uint64_t place;
 	uint16_t attribute;
 	uint32_t first, count; // in locations
+	bool is_complete;
 };
 
 struct heap_dwarf_locations {
@@ -21,6 +22,7 @@ struct heap_dwarf_locations {
 	struct heap_hash_table by_place; // lists
 	struct HEAP_ARRAY(struct heap_dwarf_location) locations;
 	struct heap_dwarf_operations operations;
+	bool has_failed; // to read some of the list that is being read
 };
 
 static void destroy(void *thing)
@@ -79,8 +81,10 @@ static struct heap_error *add_entry(struct heap_dwarf_locations *locations,
 								   &unavailable, &begin, &end,
 								   &operations, &entry, &source,
 								   &offset, &list_offset, &error),
-					 error))
+					 error)) {
+		locations->has_failed = true;
 		return NULL;
+	}
 	// The source is 0 of an expression that is no list: it holds everywhere.
 	location.is_default = source == 0 || kind == DW_LLE_default_location;
 	if (!location.is_default && (!is_location(kind) || unavailable))
@@ -90,6 +94,7 @@ static struct heap_error *add_entry(struct heap_dwarf_locations *locations,
 	HEAP_TRY(heap_dwarf_expression_append(object, entry, operations, dies,
 					      &locations->operations));
 	location.count = (uint32_t)locations->operations.count - location.first;
+	locations->has_failed |= operations && !location.count;
 	return heap_array_append(&locations->locations, location);
 }
 
@@ -187,7 +192,7 @@ HEAP_MUST_CHECK
 static struct heap_error *add_list(struct heap_dwarf_locations *locations, uint64_t place,
 				   uint16_t attribute, uint32_t *result)
 {
-	struct list list = { place, attribute, (uint32_t)locations->locations.count, 0 };
+	struct list list = { place, attribute, (uint32_t)locations->locations.count, 0, false };
 	struct wanted wanted = { .name = attribute };
 	const struct heap_dwarf_dies *dies;
 	const struct heap_dwarf_object *object;
@@ -198,9 +203,12 @@ static struct heap_error *add_list(struct heap_dwarf_locations *locations, uint6
 	HEAP_TRY(heap_dwarf_code_visit(locations->code, place, note_wanted, &wanted, &dies, &tag,
 				       &children, &next));
 	HEAP_TRY(heap_dwarf_code_object(locations->code, dies->unit, &object));
+	locations->has_failed = false;
 	if (object && is_inside(dies, &wanted.value))
 		HEAP_TRY(read_die(locations, object, dies, place, attribute));
 	list.count = (uint32_t)locations->locations.count - list.first;
+	list.is_complete = wanted.value.kind == HEAP_DWARF_OTHER_VALUE ||
+			   (list.count && !locations->has_failed);
 	*result = (uint32_t)locations->lists.count;
 	HEAP_TRY(heap_array_append(&locations->lists, list));
 	return heap_hash_add(&locations->by_place, heap_hash_pair(place, attribute), *result);
@@ -219,7 +227,7 @@ struct heap_error *heap_dwarf_locations_find(struct heap_dwarf_locations *locati
 	lists = locations->lists.items;
 	*result =
 		(struct heap_dwarf_location_list){ locations->locations.items + lists[found].first,
-						   lists[found].count };
+						   lists[found].count, lists[found].is_complete };
 	return NULL;
 }
 

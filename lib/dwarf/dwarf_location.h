@@ -24,6 +24,9 @@ struct heap_dwarf_location {
 struct heap_dwarf_location_list {
 	const struct heap_dwarf_location *locations; /**< [count] in the order of the file */
 	size_t count;
+	/** True if all of it could be read. libdwarf does not say whether a list is damaged or there was no
+	 *  memory for it. */
+	bool is_complete;
 };
 
 struct heap_dwarf_locations;

@@ -201,6 +201,7 @@ struct heap_error *heap_dwarf_site_types_find(struct heap_dwarf_code *code, uint
 		search.depth++;
 	}
 	search.found.functions = search.depth;
+	search.found.is_complete = heap_dwarf_code_is_complete(code);
 	*result = keep(search.found);
 	return NULL;
 }
@@ -209,4 +210,60 @@ void heap_dwarf_site_types_deinit(struct heap_dwarf_site_types *types)
 {
 	free(types->types);
 	*types = (struct heap_dwarf_site_types){ 0 };
+}
+
+// --- the cache -------------------------------------------------------------------------------
+
+enum {
+	TYPE_NUMBERS = 4, // of each type
+};
+
+static struct heap_dwarf_question ask(uint64_t pc)
+{
+	return (struct heap_dwarf_question){ HEAP_DWARF_QUESTION_SITE_TYPES, pc, 0 };
+}
+
+void heap_dwarf_site_types_note(struct heap_dwarf_answers *cache, uint64_t pc,
+				const struct heap_dwarf_site_types *types)
+{
+	struct heap_dwarf_answer_writer writer = { .answers = cache };
+	const struct heap_dwarf_question question = ask(pc);
+
+	if (!types->is_complete)
+		return;
+	heap_dwarf_answer_put(&writer, types->functions);
+	for (size_t i = 0; i < types->count; i++) {
+		heap_dwarf_answer_put(&writer, types->types[i].type);
+		heap_dwarf_answer_put(&writer, types->types[i].depth);
+		heap_dwarf_answer_put(&writer, types->types[i].kind);
+		heap_dwarf_answer_put(&writer, types->types[i].line);
+	}
+	heap_dwarf_answer_add(&writer, &question);
+}
+
+bool heap_dwarf_site_types_recall(struct heap_dwarf_answers *cache, uint64_t pc,
+				  struct heap_dwarf_site_types *result)
+{
+	CLEANUP(heap_dwarf_site_types_deinit) struct heap_dwarf_site_types types = { 0 };
+	const struct heap_dwarf_question question = ask(pc);
+	struct heap_dwarf_answer answer;
+
+	if (!heap_dwarf_answers_find(cache, &question, &answer))
+		return false;
+	types.is_complete = true;
+	types.functions = (uint8_t)heap_dwarf_answer_next(&answer);
+	types.types = calloc(answer.count / TYPE_NUMBERS + 1, sizeof(*types.types));
+	if (!types.types)
+		return false;
+	while (types.count < answer.count / TYPE_NUMBERS)
+		types.types[types.count++] = (struct heap_dwarf_site_type){
+			.type = heap_dwarf_answer_next(&answer),
+			.depth = (uint8_t)heap_dwarf_answer_next(&answer),
+			.kind = (uint8_t)heap_dwarf_answer_next(&answer),
+			.line = (uint32_t)heap_dwarf_answer_next(&answer),
+		};
+	if (!heap_dwarf_answer_is_good(&answer))
+		return false;
+	*result = keep(types);
+	return true;
 }

@@ -15,6 +15,7 @@
  * block has no place yet when the block is allocated.
  */
 
+#include "lib/dwarf/dwarf_answers.h"
 #include "lib/dwarf/dwarf_code.h"
 
 enum heap_dwarf_site_type_kind {
@@ -34,12 +35,21 @@ struct heap_dwarf_site_types {
 	struct heap_dwarf_site_type *types; /**< [count] innermost function first, as declared */
 	size_t count, capacity;
 	uint8_t functions; /**< at the pc: one, and those inlined there; 0: nothing is known of it */
+	bool is_complete;  /**< nothing was missing, so that another look finds the same */
 };
 
 /** @param pc  address in the file: a return address minus 1 */
 HEAP_MUST_CHECK
 struct heap_error *heap_dwarf_site_types_find(struct heap_dwarf_code *code, uint64_t pc,
 					      struct heap_dwarf_site_types *result);
+
+/** Finds in the cache what heap_dwarf_site_types_find() once gave. @return false if it is not there */
+bool heap_dwarf_site_types_recall(struct heap_dwarf_answers *cache, uint64_t pc,
+				  struct heap_dwarf_site_types *result);
+
+/** Adds types that are not in the cache, unless they are incomplete or the cache is full. */
+void heap_dwarf_site_types_note(struct heap_dwarf_answers *cache, uint64_t pc,
+				const struct heap_dwarf_site_types *types);
 
 void heap_dwarf_site_types_deinit(struct heap_dwarf_site_types *types);
 

@@ -354,3 +354,12 @@ struct heap_dwarf_bytes heap_dwarf_units_section(const struct heap_dwarf_units *
 		return (struct heap_dwarf_bytes){ 0 };
 	return place >> HEAP_DWARF_PLACE_SHIFT & 1 ? sections->types : sections->info;
 }
+
+bool heap_dwarf_units_are_complete(const struct heap_dwarf_units *units)
+{
+	bool is_partial = units->missing || units->main.is_partial || units->alternate.is_partial;
+
+	for (size_t i = 0; i < units->split_count; i++)
+		is_partial |= units->split[i].sections.is_partial;
+	return !is_partial && units->count > 0;
+}

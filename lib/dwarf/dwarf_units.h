@@ -144,6 +144,9 @@ const struct heap_dwarf_unit *heap_dwarf_units_find_type(const struct heap_dwarf
 const struct heap_dwarf_sections *heap_dwarf_units_sections(const struct heap_dwarf_units *units,
 							    const struct heap_dwarf_unit *unit);
 
+/** True if no part of the debug information is in files or sections that could not be read. */
+bool heap_dwarf_units_are_complete(const struct heap_dwarf_units *units);
+
 /** The section that a place is in. */
 struct heap_dwarf_bytes heap_dwarf_units_section(const struct heap_dwarf_units *units,
 						 uint64_t place);

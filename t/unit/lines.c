@@ -269,16 +269,16 @@ static void damage_does_no_harm(void **state)
 
 // --- the cache -------------------------------------------------------------------------------
 
-static struct heap_dwarf_line_cache *cache;
+static struct heap_dwarf_answers *cache;
 
 static void open_cache(const char *build_id, uint64_t size)
 {
-	assert_null(heap_dwarf_line_cache_create(compile_path("cache"), build_id, size, &cache));
+	assert_null(heap_dwarf_answers_create(compile_path("cache"), build_id, size, 1, &cache));
 }
 
 static void close_cache(void)
 {
-	heap_dwarf_line_cache_destroy(cache);
+	heap_dwarf_answers_destroy(cache);
 }
 
 static void check_cached(uint64_t pc, bool expected)
@@ -332,7 +332,7 @@ static void store_all(void)
 	open_cache("00ff", 1000);
 	check_all_cached(false);
 	add_all();
-	assert_null(heap_dwarf_line_cache_store(cache));
+	assert_null(heap_dwarf_answers_store(cache));
 	close_cache();
 }
 
@@ -346,7 +346,7 @@ static void cached_lines_are_those_of_the_file(void **state)
 	check_cached(0x10, false);
 	// Nothing was added: nothing is written.
 	assert_true(compile_run("rm -r cache"));
-	assert_null(heap_dwarf_line_cache_store(cache));
+	assert_null(heap_dwarf_answers_store(cache));
 	assert_true(compile_run("test ! -e cache"));
 	close_cache();
 	close_object();
@@ -360,12 +360,12 @@ static void lines_of_another_file_are_not_found(void **state)
 	open_cache("00ff", 1001);
 	check_all_cached(false);
 	add_all();
-	assert_null(heap_dwarf_line_cache_store(cache));
+	assert_null(heap_dwarf_answers_store(cache));
 	close_cache();
 	open_cache("00ff", 1001);
 	check_all_cached(true);
 	close_cache();
-	assert_true(compile_run("mv cache/00ff-lines-1 cache/00aa-lines-1"));
+	assert_true(compile_run("mv cache/00ff-answers-1 cache/00aa-answers-1"));
 	open_cache("00aa", 1001);
 	check_all_cached(false);
 	close_cache();
@@ -386,7 +386,7 @@ static void caches_that_cannot_be_used_are_empty(void **state)
 	check_all_cached(false);
 	add_all();
 
-	struct heap_error *error = heap_dwarf_line_cache_store(cache);
+	struct heap_error *error = heap_dwarf_answers_store(cache);
 
 	assert_non_null(error);
 	heap_error_destroy(error);
@@ -404,21 +404,21 @@ static void damaged_caches_are_refused(void **state)
 	(void)state;
 	store_all();
 
-	FILE *in = fopen(compile_path("cache/00ff-lines-1"), "r");
+	FILE *in = fopen(compile_path("cache/00ff-answers-1"), "r");
 
 	assert_non_null(in);
 	size = fread(bytes, 1, sizeof(bytes), in);
 	fclose(in);
 	assert_true(size > 100 && size < sizeof(bytes));
 	open_cache("00ff", 1000);
-	assert_null(heap_dwarf_line_cache_load_memory(cache, bytes, size));
+	assert_null(heap_dwarf_answers_load_memory(cache, bytes, size));
 	check_all_cached(true);
 	for (size_t i = 0; i < size; i++) {
 		uint8_t *copy = malloc(i + 1);
 		struct heap_error *error;
 
 		memcpy(copy, bytes, i);
-		error = heap_dwarf_line_cache_load_memory(cache, copy, i);
+		error = heap_dwarf_answers_load_memory(cache, copy, i);
 		assert_non_null(error);
 		assert_int_equal(heap_error_code(error), HEAP_ERROR_FORMAT);
 		heap_error_destroy(error);
@@ -429,7 +429,7 @@ static void damaged_caches_are_refused(void **state)
 		struct heap_error *error;
 
 		bytes[i / 8] ^= 1 << i % 8;
-		error = heap_dwarf_line_cache_load_memory(cache, bytes, size);
+		error = heap_dwarf_answers_load_memory(cache, bytes, size);
 		// Bytes that no checksum covers are not read either.
 		check_cached(0x1100, !error);
 		heap_error_destroy(error);
@@ -454,7 +454,7 @@ static void a_cache_has_a_limit(void **state)
 	open_cache("00ff", 1000);
 	for (uint64_t pc = 0; pc < 100000; pc++)
 		heap_dwarf_line_cache_add(cache, pc, &lines);
-	assert_null(heap_dwarf_line_cache_store(cache));
+	assert_null(heap_dwarf_answers_store(cache));
 	close_cache();
 	open_cache("00ff", 1000);
 	// 4 * 65,536 lines are 32,768 addresses of 8 functions each.

@@ -236,6 +236,12 @@ static uint64_t read_address(const char *command)
 	return strtoull(line, NULL, 16);
 }
 
+static uint64_t return_address_of_callee(void)
+{
+	return read_address("objdump -d program --no-show-raw-insn | "
+			    "grep -A1 '\\(call\\|bl\\)\\s.*<callee>' | tail -1 | cut -d: -f1");
+}
+
 // A parameter that is nowhere any more has the value that the caller passed, if that is known.
 static void parameters_are_what_was_passed(void **state)
 {
@@ -259,9 +265,7 @@ static void parameters_are_what_was_passed(void **state)
 		assert_null(heap_dwarf_open(compile_path("program"), &file));
 		frame.pc = compile_address_of("program", "entry");
 		caller.known = UINT64_C(1) << HEAP_DWARF_REGISTER_PC;
-		caller.value[HEAP_DWARF_REGISTER_PC] = read_address(
-			"objdump -d program --no-show-raw-insn | "
-			"grep -A1 '\\(call\\|bl\\)\\s.*<callee>' | tail -1 | cut -d: -f1");
+		caller.value[HEAP_DWARF_REGISTER_PC] = return_address_of_callee();
 		assert_null(heap_dwarf_locals_find(file, &frame, &locals));
 		if (!find("gone"))
 			fail_msg("%s: nothing of what was passed", compiler);
@@ -277,6 +281,190 @@ static void parameters_are_what_was_passed(void **state)
 		heap_dwarf_locals_deinit(&locals);
 		heap_dwarf_close(file);
 	}
+}
+
+// --- the cache -------------------------------------------------------------------------------
+
+static struct heap_dwarf_answers *cache;
+
+static void open_cache(void)
+{
+	assert_null(heap_dwarf_answers_create(compile_path("cache"), "00ff", 1000, 1, &cache));
+}
+
+static bool read_addresses(void *context, uint64_t address, void *buffer, size_t size)
+{
+	(void)context;
+	memset(buffer, (int)address, size);
+	return true;
+}
+
+static bool same_locals(const struct heap_dwarf_locals *a, const struct heap_dwarf_locals *b)
+{
+	if (a->count != b->count)
+		return false;
+	for (size_t i = 0; i < a->count; i++) {
+		const struct heap_dwarf_local *one = &a->locals[i], *other = &b->locals[i];
+
+		if (strcmp(one->name, other->name) != 0 ||
+		    strcmp(one->function, other->function) != 0 ||
+		    strcmp(one->file, other->file) != 0 || one->line != other->line ||
+		    one->type != other->type || one->kind != other->kind ||
+		    one->reg != other->reg || one->address != other->address ||
+		    one->value != other->value)
+			return false;
+	}
+	return true;
+}
+
+// Notes, or recalls and compares, the locals of frames at all addresses of a function and some more.
+static size_t visit_frames(uint64_t start, uint64_t return_pc, bool is_noted)
+{
+	struct heap_dwarf_registers registers = { .known = UINT64_MAX }, caller = registers;
+	size_t found = 0;
+
+	for (unsigned i = 0; i < HEAP_DWARF_REGISTERS; i++)
+		registers.value[i] = 0x1000 * (i + 1);
+	caller.value[HEAP_DWARF_REGISTER_PC] = return_pc;
+	for (uint64_t pc = start; pc < start + 0x200; pc++) {
+		struct heap_dwarf_locals_frame frame = {
+			.pc = pc,
+			.is_caller = pc & 1,
+			.cfa = CFA,
+			.registers = &registers,
+			.caller = &caller,
+			.read = read_addresses,
+		};
+		const struct heap_dwarf_layout_place place = heap_dwarf_locals_place(&frame);
+		struct heap_dwarf_layout layout;
+		struct heap_dwarf_locals recalled;
+
+		if (is_noted) {
+			assert_false(heap_dwarf_layout_recall(cache, &place, &layout));
+			assert_null(heap_dwarf_layout_find(file, &place, &layout));
+			assert_true(layout.is_complete);
+			heap_dwarf_layout_note(cache, &place, &layout);
+		} else {
+			assert_true(heap_dwarf_layout_recall(cache, &place, &layout));
+			assert_null(heap_dwarf_locals_find(file, &frame, &locals));
+			assert_null(heap_dwarf_locals_evaluate(&layout, &frame, &recalled));
+			assert_true(same_locals(&locals, &recalled));
+			found += locals.count;
+			heap_dwarf_locals_deinit(&locals);
+			heap_dwarf_locals_deinit(&recalled);
+		}
+		heap_dwarf_layout_deinit(&layout);
+	}
+	return found;
+}
+
+static void cached_locals_are_those_of_the_file(void **state)
+{
+	(void)state;
+	compile_write("source.c", source);
+	for (size_t i = 0; i < sizeof(compilers) / sizeof(*compilers); i++) {
+		uint64_t start;
+		char program[16];
+
+		compiler = compilers[i];
+		sscanf(compiler, "%15s", program);
+		if (!compile_has(program))
+			continue;
+		assert_true(
+			compile_run("%s -no-pie -o program source.c && rm -rf cache", compiler));
+		assert_null(heap_dwarf_open(compile_path("program"), &file));
+		start = compile_address_of("program", "live") - 0x80;
+		open_cache();
+		visit_frames(start, 0, true);
+		assert_null(heap_dwarf_answers_store(cache));
+		heap_dwarf_answers_destroy(cache);
+		open_cache();
+		assert_true(visit_frames(start, 0, false) > 0);
+		heap_dwarf_answers_destroy(cache);
+		heap_dwarf_close(file);
+	}
+}
+
+// The values that a caller has passed depend on who it is.
+static void cached_locals_are_those_of_the_call(void **state)
+{
+	struct heap_dwarf_registers registers = { .known = 0 }, caller = { .known = 0 };
+	struct heap_dwarf_locals_frame frame = {
+		.cfa = CFA, .registers = &registers, .caller = &caller, .read = read_nothing
+	};
+
+	(void)state;
+	if (!compile_has("gcc"))
+		skip();
+	compile_write("entry.c", entry_source);
+	assert_true(compile_run("gcc -g -O2 -no-pie -o program entry.c && rm -rf cache"));
+	assert_null(heap_dwarf_open(compile_path("program"), &file));
+	frame.pc = compile_address_of("program", "entry");
+	caller.value[HEAP_DWARF_REGISTER_PC] = return_address_of_callee();
+	open_cache();
+	for (int round = 0; round < 2; round++) {
+		for (int is_known = 0; is_known < 2; is_known++) {
+			struct heap_dwarf_layout_place place;
+			struct heap_dwarf_layout layout;
+
+			frame.caller = is_known ? &caller : NULL;
+			place = heap_dwarf_locals_place(&frame);
+			assert_int_equal(heap_dwarf_layout_recall(cache, &place, &layout), round);
+			if (!round) {
+				assert_null(heap_dwarf_layout_find(file, &place, &layout));
+				heap_dwarf_layout_note(cache, &place, &layout);
+			}
+			assert_null(heap_dwarf_locals_evaluate(&layout, &frame, &locals));
+			assert_int_equal(find("gone") != NULL, is_known);
+			heap_dwarf_locals_deinit(&locals);
+			heap_dwarf_layout_deinit(&layout);
+		}
+	}
+	heap_dwarf_answers_destroy(cache);
+	heap_dwarf_close(file);
+}
+
+// Numbers that are well stored and make no sense, as another version may have written them.
+static void layouts_out_of_range_are_not_recalled(void **state)
+{
+	static const struct {
+		uint64_t numbers[16];
+		size_t count;
+		bool is_good;
+	} answers[] = {
+		{ { 0, 0 }, 2, true },
+		{ { 0 }, 0, false },
+		{ { 0 }, 1, false },
+		{ { 0, 0, 0 }, 3, false },                      // one too many
+		{ { 1, 0x50, 0, 0, 0, 0 }, 6, true },           // DW_OP_reg0
+		{ { UINT64_MAX, 0x50, 0, 0, 0, 0 }, 6, false }, // more operations than there are
+		{ { 0, 1, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0, 0 }, 13, true },  // a variable named ""
+		{ { 0, 1, 9, 0, 0, 1, 2, 0, 0, 0, 0, 0, 0 }, 13, false }, // string 9
+		{ { 0, 1, 0, 0, 0, 1, 2, 0, 0, 0, 1, 0, 0 }, 13, false }, // operation 0 of none
+		{ { 0, 1, 0, 0, 0, 1, 2, 0, 0, UINT64_MAX, 2, 0, 0 }, 13, false },
+		{ { 0, UINT64_MAX }, 2, false },
+	};
+
+	(void)state;
+	open_cache();
+	for (size_t i = 0; i < sizeof(answers) / sizeof(*answers); i++) {
+		struct heap_dwarf_answer_writer writer = { .answers = cache };
+		const struct heap_dwarf_layout_place place = { .pc = i };
+		const struct heap_dwarf_question question = { HEAP_DWARF_QUESTION_LAYOUT, i, 0 };
+		struct heap_dwarf_layout layout;
+		bool is_good;
+
+		heap_dwarf_answer_put_string(&writer, "");
+		heap_array_deinit(&writer.numbers);
+		for (size_t j = 0; j < answers[i].count; j++)
+			heap_dwarf_answer_put(&writer, answers[i].numbers[j]);
+		heap_dwarf_answer_add(&writer, &question);
+		is_good = heap_dwarf_layout_recall(cache, &place, &layout);
+		assert_int_equal(is_good, answers[i].is_good);
+		if (is_good)
+			heap_dwarf_layout_deinit(&layout);
+	}
+	heap_dwarf_answers_destroy(cache);
 }
 
 static void where_there_is_no_function(void **state)
@@ -306,6 +494,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_compiler),
 		cmocka_unit_test(parameters_are_what_was_passed),
+		cmocka_unit_test(cached_locals_are_those_of_the_file),
+		cmocka_unit_test(cached_locals_are_those_of_the_call),
+		cmocka_unit_test(layouts_out_of_range_are_not_recalled),
 		cmocka_unit_test(where_there_is_no_function),
 	};
 

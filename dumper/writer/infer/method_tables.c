@@ -2,6 +2,7 @@
 #include "dumper/writer/infer/method_tables.h"
 
 #include "dumper/writer/base/progress.h"
+#include "dumper/writer/scan/module_types.h"
 #include "dumper/writer/scan/page_cache.h"
 
 #include <stdlib.h>

@@ -3,9 +3,8 @@
 
 #include "dumper/writer/base/machine.h"
 #include "dumper/writer/infer/headers.h"
+#include "dumper/writer/scan/module_types.h"
 #include "lib/base/cleanup.h"
-#include "lib/dwarf/dwarf_code.h"
-#include "lib/dwarf/dwarf_locals.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -140,8 +139,7 @@ static struct holder find_holder(struct capture *capture, struct module *module,
 
 	make_registers(&registers);
 	frame.cfa = find_cfa(module, frame.pc, registers);
-	// Damage in a function's debug information costs its types only.
-	heap_error_destroy(heap_dwarf_locals_find(module->dwarf, &frame, &locals));
+	module_locals(module, &frame, &locals);
 	for (size_t i = 0;
 	     i < locals.count && (result.pointee == HEAP_NO_TYPE || result.is_receiver); i++) {
 		const struct heap_dwarf_local *local = &locals.locals[i];
@@ -161,23 +159,11 @@ static struct holder find_holder(struct capture *capture, struct module *module,
 // How far after a call its result may still be in its register: up to the next call.
 static uint64_t find_reach(struct module *module, uint64_t address)
 {
-	uint64_t pc = address - module->bias, reach = CODE_AHEAD;
-	struct heap_dwarf_code *code;
-	const struct heap_dwarf_code_unit *unit = NULL;
-	struct heap_error *error = heap_dwarf_file_code(module->dwarf, &code);
+	uint64_t pc = address - module->bias, next = module_next_call(module, pc);
 
-	if (!error)
-		error = heap_dwarf_code_find_unit(code, pc - 1, &unit);
-	heap_error_destroy(error); // as above
-	for (uint32_t i = 0; unit && i < unit->call_count; i++) {
-		uint64_t next = unit->calls[i].pc;
-
-		if (next > pc && next - pc - 1 < reach)
-			reach = next - pc > MACHINE_SHORTEST_CALL
-					? next - pc - MACHINE_SHORTEST_CALL
-					: 0;
-	}
-	return reach;
+	if (!next || next - pc > CODE_AHEAD)
+		return CODE_AHEAD;
+	return next - pc > MACHINE_SHORTEST_CALL ? next - pc - MACHINE_SHORTEST_CALL : 0;
 }
 
 // The variable that gets the block. Compilers may let its life

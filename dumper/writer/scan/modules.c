@@ -4,6 +4,7 @@
 #include "dumper/writer/scan/debuginfod.h"
 
 #include "dumper/writer/scan/core_file.h"
+#include "dumper/writer/scan/module_types.h"
 
 #include "dumper/writer/base/supervisor.h"
 #include "dumper/writer/base/progress.h"
@@ -11,7 +12,8 @@
 #include "lib/base/demangle.h"
 #include "lib/base/search.h"
 #include "lib/dwarf/dwarf_file_units.h"
-#include "lib/dwarf/dwarf_types.h"
+#include "lib/dwarf/dwarf_line_cache.h"
+#include "lib/dwarf/dwarf_lines.h"
 #include "lib/dwarf/dwarf_types_reader.h"
 
 #include <elf.h>
@@ -22,10 +24,6 @@
 #include <sys/stat.h>
 
 static const char DEBUG_DIRECTORY[] = "/usr/lib/debug";
-
-struct module_unit {
-	struct heap_unit_types types; // which entries are which types of the snapshot's
-};
 
 __attribute__((format(printf, 2, 3))) static void add_note(struct module *module,
 							   const char *format, ...)
@@ -49,7 +47,7 @@ __attribute__((format(printf, 2, 3))) static void add_note(struct module *module
 	}
 }
 
-static void note_error(struct module *module, struct heap_error *error)
+void module_note_error(struct module *module, struct heap_error *error)
 {
 	add_note(module, "%s", heap_error_message(error));
 	heap_error_destroy(error);
@@ -216,7 +214,7 @@ static void add_packed_symbols(struct module *module)
 		module->elf->has_packed_symbols ? heap_elf_add_packed_symbols(module->elf) : NULL;
 
 	if (error)
-		note_error(module, error);
+		module_note_error(module, error);
 }
 
 // Takes the symbols of the separate debug file; forgets that if it has nothing else.
@@ -289,8 +287,8 @@ static struct heap_error *read_debug(struct module *module, const char *cache)
 	return NULL;
 }
 
-// Without memory for it, lines are looked up in the file.
-static void open_line_cache(struct module *module, const char *cache)
+// Without memory for it, all is looked up in the file.
+static void open_answers(struct module *module, const char *cache)
 {
 	char id[2 * HEAP_BUILD_ID_MAX + 1];
 	struct stat status;
@@ -299,8 +297,8 @@ static void open_line_cache(struct module *module, const char *cache)
 	    fstat(module->dwarf->descriptor, &status) != 0)
 		return;
 	heap_build_id_format(&module->elf->build_id, id, sizeof(id));
-	heap_error_destroy(heap_dwarf_line_cache_create(cache, id, (uint64_t)status.st_size,
-							&module->line_cache));
+	heap_error_destroy(heap_dwarf_answers_create(cache, id, (uint64_t)status.st_size,
+						     module->debug.types.count, &module->answers));
 }
 
 static void note_debug(struct module *module)
@@ -333,7 +331,7 @@ static struct heap_error *open_debug(struct module *module, const char *cache,
 	if (error)
 		return error;
 	module->has_debug = true;
-	open_line_cache(module, cache);
+	open_answers(module, cache);
 	note_debug(module);
 	module->type_map = calloc(module->debug.types.count, sizeof(*module->type_map));
 	if (!module->type_map)
@@ -358,7 +356,7 @@ static void open_module(struct module *module, const struct image *image, const 
 	if (!error)
 		error = open_debug(module, cache, types);
 	if (error)
-		note_error(module, error);
+		module_note_error(module, error);
 }
 
 // A file is a module if some of it is executable and it begins with an ELF header.
@@ -498,24 +496,13 @@ struct heap_error *modules_init_snapshot(struct modules *modules, const struct i
 	return NULL;
 }
 
-static void free_units(struct module *module)
-{
-	for (size_t i = 0; i < module->unit_count; i++) {
-		if (!module->units[i])
-			continue;
-		heap_unit_types_deinit(&module->units[i]->types);
-		free(module->units[i]);
-	}
-	free(module->units);
-}
-
-void modules_store_lines(const struct modules *modules)
+void modules_store_answers(const struct modules *modules)
 {
 	for (size_t i = 0; i < modules->count; i++) {
-		struct heap_dwarf_line_cache *cache = modules->modules[i].line_cache;
+		struct heap_dwarf_answers *answers = modules->modules[i].answers;
 
-		if (cache)
-			heap_error_destroy(heap_dwarf_line_cache_store(cache));
+		if (answers)
+			heap_error_destroy(heap_dwarf_answers_store(answers));
 	}
 }
 
@@ -524,10 +511,10 @@ void modules_deinit(struct modules *modules)
 	for (size_t i = 0; i < modules->count; i++) {
 		struct module *module = &modules->modules[i];
 
-		free_units(module);
+		module_types_destroy(module->type_lookup);
 		heap_dwarf_unwinder_destroy(module->unwinder);
 		heap_dwarf_line_finder_destroy(module->lines);
-		heap_dwarf_line_cache_destroy(module->line_cache);
+		heap_dwarf_answers_destroy(module->answers);
 		if (module->has_debug)
 			heap_dwarf_info_deinit(&module->debug);
 		heap_dwarf_close(module->dwarf);
@@ -562,7 +549,7 @@ static struct heap_dwarf_line_finder *get_lines(struct module *module)
 		error = heap_dwarf_line_finder_create(module->dwarf, &module->lines);
 	module->lines_tried = true;
 	if (error)
-		note_error(module, error);
+		module_note_error(module, error);
 	return module->lines;
 }
 
@@ -572,7 +559,7 @@ static bool find_lines(struct module *module, uint64_t pc, struct heap_dwarf_lin
 	struct heap_dwarf_line_finder *finder;
 	struct heap_error *error;
 
-	if (module->line_cache && heap_dwarf_line_cache_find(module->line_cache, pc, result))
+	if (heap_dwarf_line_cache_find(module->answers, pc, result))
 		return true;
 	finder = get_lines(module);
 	if (!finder)
@@ -582,8 +569,7 @@ static bool find_lines(struct module *module, uint64_t pc, struct heap_dwarf_lin
 		heap_error_destroy(error);
 		return false;
 	}
-	if (module->line_cache)
-		heap_dwarf_line_cache_add(module->line_cache, pc, result);
+	heap_dwarf_line_cache_add(module->answers, pc, result);
 	return true;
 }
 
@@ -638,6 +624,62 @@ size_t module_describe(struct module *module, uint64_t address, uint64_t lookup,
 	return count;
 }
 
+// Finds the layout of a frame, in the cache or in the file.
+HEAP_MUST_CHECK
+static struct heap_error *find_layout(struct module *module,
+				      const struct heap_dwarf_locals_frame *frame,
+				      struct heap_dwarf_layout *result)
+{
+	struct heap_dwarf_layout_place place = heap_dwarf_locals_place(frame);
+	uint64_t caller = place.return_pc + module->bias;
+
+	// In other modules, it differs between runs.
+	if (caller < module->start || caller >= module->end)
+		place.return_pc = 0;
+	if (heap_dwarf_layout_recall(module->answers, &place, result))
+		return NULL;
+	HEAP_TRY(heap_dwarf_layout_find(module->dwarf, &place, result));
+	heap_dwarf_layout_note(module->answers, &place, result);
+	return NULL;
+}
+
+void module_locals(struct module *module, const struct heap_dwarf_locals_frame *frame,
+		   struct heap_dwarf_locals *result)
+{
+	CLEANUP(heap_dwarf_layout_deinit) struct heap_dwarf_layout layout = { 0 };
+	struct heap_error *error;
+
+	*result = (struct heap_dwarf_locals){ 0 };
+	isolation_suspect(module->start);
+	error = find_layout(module, frame, &layout);
+	if (!error)
+		error = heap_dwarf_locals_evaluate(&layout, frame, result);
+	heap_error_destroy(error);
+}
+
+uint64_t module_next_call(struct module *module, uint64_t return_pc)
+{
+	const struct heap_dwarf_question question = { HEAP_DWARF_QUESTION_NEXT_CALL, return_pc, 0 };
+	struct heap_dwarf_answer_writer writer = { .answers = module->answers };
+	struct heap_dwarf_answer answer;
+	struct heap_dwarf_code *code;
+	struct heap_error *error;
+	uint64_t result = 0;
+
+	isolation_suspect(module->start);
+	if (heap_dwarf_answers_find(module->answers, &question, &answer))
+		return heap_dwarf_answer_next(&answer);
+	error = heap_dwarf_file_code(module->dwarf, &code);
+	if (!error)
+		error = heap_dwarf_code_next_call(code, return_pc, &result);
+	if (!error && heap_dwarf_code_is_complete(code)) {
+		heap_dwarf_answer_put(&writer, result);
+		heap_dwarf_answer_add(&writer, &question);
+	}
+	heap_error_destroy(error); // damage costs the answer only
+	return result;
+}
+
 struct heap_dwarf_unwinder *module_unwinder(struct module *module)
 {
 	isolation_suspect(module->start);
@@ -647,189 +689,7 @@ struct heap_dwarf_unwinder *module_unwinder(struct module *module)
 
 		module->unwinder_tried = true;
 		if (error)
-			note_error(module, error);
+			module_note_error(module, error);
 	}
 	return module->unwinder;
-}
-
-// Reads the types of one unit into the snapshot's table. Of a damaged one there are none.
-HEAP_MUST_CHECK
-static struct heap_error *read_unit(struct module *module, uint64_t place, struct heap_types *types,
-				    struct module_unit *unit)
-{
-	CLEANUP_FREE heap_type_id *map = NULL;
-	struct heap_error *error = heap_unit_types_read(module->dwarf, place, &unit->types);
-
-	if (error)
-		return error;
-	map = calloc(unit->types.types.count, sizeof(*map));
-	error = map ? heap_types_merge(types, &unit->types.types, map) : heap_error_out_of_memory();
-	if (error) {
-		heap_unit_types_deinit(&unit->types);
-		return error;
-	}
-	for (size_t i = 0; i < unit->types.die_count; i++)
-		unit->types.dies[i].type = map[unit->types.dies[i].type];
-	// Its own table has done its work; a large program has thousands of units.
-	heap_types_deinit(&unit->types.types);
-	return NULL;
-}
-
-// The unit that an entry is in, its types read; NULL if there is none.
-HEAP_MUST_CHECK
-static struct heap_error *get_unit(struct module *module, uint64_t place, struct heap_types *types,
-				   const struct module_unit **result)
-{
-	struct heap_dwarf_units *units;
-	const struct heap_dwarf_unit *header;
-
-	*result = NULL;
-	HEAP_TRY(heap_dwarf_file_units(module->dwarf, &units));
-	if (!module->units) {
-		module->units = calloc(units->count + 1, sizeof(*module->units));
-		if (!module->units)
-			return heap_error_out_of_memory();
-		module->unit_count = units->count;
-	}
-	header = heap_dwarf_units_find(units, place);
-	if (!header)
-		return NULL;
-
-	struct module_unit **unit = &module->units[header - units->units];
-
-	if (!*unit) {
-		*unit = calloc(1, sizeof(**unit));
-		if (!*unit)
-			return heap_error_out_of_memory();
-		HEAP_TRY(read_unit(module, header->die, types, *unit));
-	}
-	*result = *unit;
-	return NULL;
-}
-
-heap_type_id module_type(struct module *module, uint64_t place, struct heap_types *types)
-{
-	const struct module_unit *unit;
-
-	if (place == 0)
-		return HEAP_NO_TYPE;
-	isolation_suspect(module->start);
-
-	struct heap_error *error = get_unit(module, place, types, &unit);
-
-	if (error)
-		note_error(module, error);
-	if (error || !unit)
-		return HEAP_NO_TYPE;
-	return heap_unit_types_find(&unit->types, place);
-}
-
-static bool is_pointer(const struct heap_types *types, heap_type_id id)
-{
-	uint8_t kind = types->types[heap_types_strip(types, id)].kind;
-
-	return kind == HEAP_TYPE_POINTER || kind == HEAP_TYPE_REFERENCE;
-}
-
-// The target of a pointer or reference; HEAP_NO_TYPE if the type is neither, or points to void.
-static heap_type_id pointee_of(const struct heap_types *types, heap_type_id id)
-{
-	return is_pointer(types, id) ? types->types[heap_types_strip(types, id)].target
-				     : HEAP_NO_TYPE;
-}
-
-struct heap_error *module_site_types(struct module *module, uint64_t lookup_pc,
-				     struct heap_types *types, struct module_site_type **result,
-				     size_t *count)
-{
-	struct heap_dwarf_site_types found = { 0 };
-	struct heap_dwarf_code *code;
-
-	*result = NULL;
-	*count = 0;
-	if (!module->dwarf)
-		return NULL;
-	isolation_suspect(module->start);
-	HEAP_TRY(heap_dwarf_file_code(module->dwarf, &code));
-	HEAP_TRY(heap_dwarf_site_types_find(code, lookup_pc - module->bias, &found));
-
-	struct module_site_type *site_types = calloc(found.count + 1, sizeof(*site_types));
-
-	for (size_t i = 0; site_types && i < found.count; i++) {
-		const struct heap_dwarf_site_type *type = &found.types[i];
-		heap_type_id declared = module_type(module, type->type, types);
-		heap_type_id pointee = pointee_of(types, declared);
-
-		if (pointee ||
-		    (type->kind == HEAP_DWARF_SITE_RETURN && is_pointer(types, declared)))
-			site_types[(*count)++] =
-				(struct module_site_type){ pointee, type->depth, type->kind,
-							   type->line };
-	}
-	heap_dwarf_site_types_deinit(&found);
-	*result = site_types;
-	return site_types ? NULL : heap_error_out_of_memory();
-}
-
-static bool is_void_or_character(const struct heap_types *types, heap_type_id pointee)
-{
-	const struct heap_type *type = &types->types[heap_types_strip(types, pointee)];
-
-	return type->kind == HEAP_TYPE_UNKNOWN || (type->kind == HEAP_TYPE_BASE && type->size == 1);
-}
-
-// True if it is that of a place into which a function puts any pointer: void **, char **.
-static bool is_place(const struct heap_types *types, heap_type_id declared)
-{
-	heap_type_id pointee = pointee_of(types, declared);
-
-	return is_pointer(types, pointee) &&
-	       is_void_or_character(types, pointee_of(types, pointee));
-}
-
-enum module_passing module_passing(struct module *module, uint64_t lookup_pc,
-				   struct heap_types *types, heap_type_id *kept)
-{
-	struct heap_dwarf_site_types found = { 0 };
-	struct heap_dwarf_code *code;
-	struct heap_error *error;
-	heap_type_id first = HEAP_NO_TYPE, result = HEAP_NO_TYPE;
-	bool has_first = false, has_place = false, is_known;
-
-	*kept = HEAP_NO_TYPE;
-	if (!module->dwarf)
-		return MODULE_PASSING_UNKNOWN;
-	isolation_suspect(module->start);
-	error = heap_dwarf_file_code(module->dwarf, &code);
-	if (!error)
-		error = heap_dwarf_site_types_find(code, lookup_pc - module->bias, &found);
-	is_known = !error && found.functions > 0;
-	heap_error_destroy(error); // damaged information tells nothing
-	for (size_t i = 0; is_known && i < found.count; i++) {
-		const struct heap_dwarf_site_type *type = &found.types[i];
-
-		if (type->depth + 1 < found.functions || type->kind == HEAP_DWARF_SITE_LOCAL)
-			continue;
-
-		heap_type_id declared = module_type(module, type->type, types);
-
-		if (type->kind == HEAP_DWARF_SITE_RETURN) {
-			result = declared;
-		} else {
-			first = has_first ? first : declared;
-			has_first = true;
-			has_place |= is_place(types, declared);
-		}
-	}
-	heap_dwarf_site_types_deinit(&found);
-	if (!is_known)
-		return MODULE_PASSING_UNKNOWN;
-	if (!is_pointer(types, result))
-		return has_place ? MODULE_PASSES_ON : MODULE_KEEPS;
-	*kept = heap_types_strip(types, pointee_of(types, result));
-	if (*kept == HEAP_NO_TYPE)
-		return MODULE_PASSES_ON;
-	return is_void_or_character(types, *kept) && has_first && !is_pointer(types, first)
-		       ? MODULE_PASSES_ON
-		       : MODULE_KEEPS;
 }

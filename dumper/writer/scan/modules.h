@@ -14,13 +14,13 @@
 #include "dumper/writer/base/strings.h"
 #include "lib/dwarf/dwarf_info.h"
 #include "lib/dwarf/elf_file.h"
-#include "lib/dwarf/dwarf_line_cache.h"
+#include "lib/dwarf/dwarf_answers.h"
+#include "lib/dwarf/dwarf_locals.h"
 #include "lib/dwarf/dwarf_site_types.h"
 #include "lib/dwarf/dwarf_unwind.h"
 #include "lib/snapshot/snapshot.h"
 
-/** Types of one unit, kept because locals of its functions need them. */
-struct module_unit;
+struct module_types;
 
 struct module {
 	const char *path;
@@ -36,12 +36,12 @@ struct module {
 	heap_type_id *type_map;               /**< [debug.types.count] in the snapshot's table */
 	struct heap_dwarf_line_finder *lines; /**< NULL until the cache lacks an address */
 	bool lines_tried;
-	struct heap_dwarf_line_cache *line_cache; /**< NULL without a cache */
+	struct heap_dwarf_answers
+		*answers; /**< the cache of what was looked up; NULL without one */
 	struct heap_dwarf_unwinder *unwinder;
 	bool unwinder_tried;
-	struct module_unit **units; /**< [unit_count] NULL until one is needed */
-	size_t unit_count;
-	char *note; /**< what was missed, for people; or NULL */
+	struct module_types *type_lookup; /**< module_types.h; NULL until a type is looked up */
+	char *note;                       /**< what was missed, for people; or NULL */
 };
 
 struct modules {
@@ -71,8 +71,8 @@ struct heap_error *modules_init_snapshot(struct modules *modules, const struct i
 					 const char *cache, struct heap_types *types,
 					 const struct heap_snapshot *snapshot);
 
-/** Caches the lines that were looked up. A cache that cannot be written costs time, nothing else. */
-void modules_store_lines(const struct modules *modules);
+/** Caches what was looked up. A cache that cannot be written costs time, nothing else. */
+void modules_store_answers(const struct modules *modules);
 
 void modules_deinit(struct modules *modules);
 
@@ -107,52 +107,21 @@ size_t module_describe(struct module *module, uint64_t address, uint64_t lookup,
 struct heap_dwarf_unwinder *module_unwinder(struct module *module);
 
 /**
- * The type in the snapshot's table that an entry of the debug information is.
+ * The locals of a frame whose code is the module's, which has debug information. Damage of this, or a lack of
+ * memory, costs the locals.
  *
- * @param place  as struct heap_dwarf_local has it
+ * @param result  heap_dwarf_locals_deinit() frees them
  */
-heap_type_id module_type(struct module *module, uint64_t place, struct heap_types *types);
-
-/** A type that the code at an allocation site may mean. */
-struct module_site_type {
-	heap_type_id pointee; /**< as declared: typedefs and qualifiers are still there */
-	uint8_t depth; /**< 0: innermost inlined function at the pc, 1: the one it is inlined into */
-	uint8_t kind;  /**< enum heap_dwarf_site_type_kind */
-	uint32_t line; /**< of the declaration */
-};
+void module_locals(struct module *module, const struct heap_dwarf_locals_frame *frame,
+		   struct heap_dwarf_locals *result);
 
 /**
- * The types that the code at an allocation site may mean: pointees of pointers that are
- * variables, parameters and results of the functions at a pc.
- *
- * All variables of the functions count, not only those that live at the pc. Pointers to
- * void say nothing and are left out, except as results: there they say that it is a pointer. A unit is read
- * for the first site in it.
- *
- * @param lookup_pc  in memory: a return address minus 1
- * @param types      the snapshot's; may grow
- * @param result     [*count] malloc'd; innermost function first
+ * Where the next call behind a return address returns to, both as addresses in the file: 0 if debug
+ * information tells of none.
  */
-HEAP_MUST_CHECK
-struct heap_error *module_site_types(struct module *module, uint64_t lookup_pc,
-				     struct heap_types *types, struct module_site_type **result,
-				     size_t *count);
+uint64_t module_next_call(struct module *module, uint64_t return_pc);
 
-/** The debug information about a function that allocates. */
-enum module_passing {
-	MODULE_PASSING_UNKNOWN,
-	MODULE_PASSES_ON, /**< it may only pass on what others ask for: its result has no type */
-	MODULE_KEEPS,     /**< it returns no block, or one of a type that it knows */
-};
-
-/**
- * True if the function at a pc, into which others may be inlined there, can be one like
- * xmalloc(). That is a property of the code, the same in each run: it returns a void *, or a
- * char * and is told a number first, or it has a place to put a pointer into.
- *
- * @param kept  what it returns a pointer to, if it keeps; HEAP_NO_TYPE: to nothing
- */
-enum module_passing module_passing(struct module *module, uint64_t lookup_pc,
-				   struct heap_types *types, heap_type_id *kept);
+/** Tells people of an error that costs the module something; takes the error. */
+void module_note_error(struct module *module, struct heap_error *error);
 
 #endif

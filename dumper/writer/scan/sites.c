@@ -2,6 +2,7 @@
 #include "dumper/writer/scan/sites.h"
 
 #include "dumper/writer/base/machine.h"
+#include "dumper/writer/scan/module_types.h"
 #include "dumper/writer/scan/standard.h"
 #include "lib/base/array.h"
 #include "lib/base/hash_table.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/scan/stacks.h"
 
+#include "dumper/writer/scan/module_types.h"
 #include "lib/base/cleanup.h"
-#include "lib/dwarf/dwarf_locals.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -177,13 +177,8 @@ static struct heap_error *add_locals(struct walk *walk, struct module *module, u
 		.read = read_memory,
 		.context = &walk->capture->image,
 	};
-	// Damage in one function's information costs its variables' names.
-	struct heap_error *error = heap_dwarf_locals_find(module->dwarf, &frame, &locals);
 
-	if (error) {
-		heap_error_destroy(error);
-		return NULL;
-	}
+	module_locals(module, &frame, &locals);
 	for (size_t i = 0; i < locals.count; i++)
 		HEAP_TRY(add_local(walk, module, &locals.locals[i], frames));
 	return NULL;
