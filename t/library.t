@@ -9,6 +9,7 @@ use File::Temp qw(tempdir);
 use Heapsh;
 use Sample;
 use Test::More;
+use Tools;
 
 my $build = $Heapsh::build;
 my $place = tempdir(CLEANUP => 1);
@@ -103,7 +104,7 @@ is "$errors$status", '0', '... without a complaint';
 
 my $cxx = $cc =~ /clang/ ? 'clang++' : 'g++';
 SKIP: {
-    skip "no $cxx", 1 if system("command -v $cxx >$place/null") != 0;
+    skip "no $cxx", 1 unless has($cxx);
     open my $cpp, '>', "$place/empty.cc" or die $!;
     print $cpp "#include <heapgraph.h>\nint main() { return !*heapgraph_version(); }\n";
     close $cpp;
@@ -141,7 +142,7 @@ SKIP: {
     ok $lived[0] < $lived[1] && $lived[1] < $lived[2], "the later they come the longer they stay: @lived";
     my @line = split /\n/, Sample::content('examples/queue-lifetimes.c');
     cmp_ok scalar @line, '<=', 75, 'in few lines';
-    if (system("command -v $cxx >$place/null") == 0) {
+    if (has($cxx)) {
         open my $cpp, '>', "$place/trace.cc" or die $!;
         print $cpp "#include <heapsnap/trace.h>\nint main() { return heap_trace_caller(nullptr, 0) != 0; }\n";
         close $cpp;

@@ -9,9 +9,10 @@ use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
 use Heapsh;
 use Test::More;
+use Tools;
 
 my $build = $Heapsh::build;
-plan skip_all => 'no musl-gcc' if system('musl-gcc --version >/dev/null 2>&1') != 0;
+plan skip_all => 'no musl-gcc' unless has('musl-gcc');
 
 # It does not look where glibc has the kernel's headers.
 my $directory = tempdir(CLEANUP => 1);

@@ -3,8 +3,10 @@
 # malloc and new look the same to a program with the library and without.
 use strict;
 use warnings;
+use lib 't/lib';
 use Cwd qw(abs_path);
 use Test::More;
+use Tools;
 
 my $build = abs_path($ENV{BUILD} || 'build');
 
@@ -65,7 +67,7 @@ for my $name (qw(libjemalloc libtcmalloc_minimal libmimalloc)) {
 # valgrind says nothing of us if it leaves our malloc to us.
 SKIP: {
     skip 'valgrind is not installed', scalar @libraries
-        if system('valgrind --version >/dev/null 2>&1') != 0;
+        unless has('valgrind');
     my $valgrind = 'valgrind -q --soname-synonyms=somalloc=nouserintercepts';
     for my $library (@libraries) {
         local $ENV{HEAPSNAP_STACKS} = 0;

@@ -10,10 +10,9 @@ use File::Temp qw(tempdir);
 use Heapsh;
 use POSIX qw(WNOHANG mkfifo);
 use Test::More;
+use Tools;
 
 my $build = abs_path($ENV{BUILD} || 'build');
-
-sub has { return system("command -v $_[0] >/dev/null 2>&1") == 0 }
 
 sub take {
     my ($file, @options) = @_;

@@ -4,9 +4,11 @@
 # library, and it knows whether the signal still takes snapshots.
 use strict;
 use warnings;
+use lib 't/lib';
 use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
 use Test::More;
+use Tools;
 
 my $build = abs_path($ENV{BUILD} || 'build');
 my $program = "$build/t/programs/handlers";
@@ -98,7 +100,7 @@ signal.signal(signal.SIGQUIT, signal.SIG_DFL); os.kill(os.getpid(), signal.SIGQU
 for (@languages) {
     my ($name, @words) = @$_;
     SKIP: {
-        skip "no $name", 1 if system("command -v $words[0] >/dev/null 2>&1") != 0;
+        skip "no $name", 1 unless has($words[0]);
         my ($bare, $bare_status) = run('', '', @words);
         ($output, $status) = run("LD_PRELOAD=$library", '', @words);
         is "$status $output", "$bare_status $bare", "$name: handles the signal as without the library";

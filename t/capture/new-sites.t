@@ -8,8 +8,9 @@ use File::Temp qw(tempdir);
 use Test::More;
 use lib 't/lib';
 use Heapsh;
+use Tools;
 
-plan skip_all => 'there is no g++' if system('command -v g++ >/dev/null') != 0;
+plan skip_all => 'there is no g++' unless has('g++');
 
 my $directory = tempdir(CLEANUP => 1);
 my $source = <<'END';

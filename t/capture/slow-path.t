@@ -8,6 +8,7 @@ use List::Util qw(sum);
 use Test::More;
 use lib 't/lib';
 use Heapsh;
+use Tools;
 
 my $library = "$Heapsh::build/libheapsnap.so";
 my ($offset) = `nm $library` =~ /^([0-9a-f]+) \w heapsnap_effort$/m;
@@ -66,7 +67,7 @@ cmp_ok $way{recursion}{events}, '<', $way{recursion}{allocations} / 20, 'nor doe
 # --- instructions, which count whatever the library has forgotten to ---
 
 SKIP: {
-    skip 'no valgrind', 3 if system("valgrind --version >$directory/out 2>&1") != 0;
+    skip 'no valgrind', 3 unless has('valgrind');
     my $instructions = sub {
         my ($name, $stacks) = @_;
         system("LD_PRELOAD=$library HEAPSNAP_STACKS=$stacks valgrind --tool=cachegrind --cache-sim=no"

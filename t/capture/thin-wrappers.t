@@ -8,6 +8,7 @@ use File::Temp qw(tempdir);
 use Test::More;
 use lib 't/lib';
 use Heapsh;
+use Tools;
 
 my $directory = tempdir(CLEANUP => 1);
 
@@ -36,7 +37,7 @@ my $special = `uname -m` =~ /^x86_64/ ? '-fcf-protection=none -march=haswell' : 
 
 for my $compiler (qw(gcc clang)) {
     SKIP: {
-        skip "there is no $compiler", 1 if system("command -v $compiler >$directory/found") != 0;
+        skip "there is no $compiler", 1 unless has($compiler);
         for my $flags (qw(-O0 -O1 -O2 -O3 -Os), '-O2 -fno-plt', '-O2 -fno-pie -no-pie',
             "-O2 -fno-omit-frame-pointer $special") {
             my $name = "$directory/$compiler" . $flags =~ s/\W//gr;

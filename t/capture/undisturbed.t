@@ -9,6 +9,7 @@ use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
 use Heapsh;
 use Test::More;
+use Tools;
 
 my $build = abs_path($ENV{BUILD} || 'build');
 my $program = "$build/t/programs/capture-undisturbed";
@@ -54,7 +55,7 @@ sub exact {
 # semop and sigwaitinfo restarted: five threads fewer.
 my $enough = `uname -m` eq "x86_64\n" ? 16 : 11;
 my @strace = qw(strace -f --seccomp-bpf -e trace=flock -o /dev/null);
-my $has_strace = `sh -c 'command -v strace'`;
+my $has_strace = has('strace');
 my $bare = start('without us');
 my $holding = start('held', '1s');
 my $leaving = start('without time for it', '0ms');

@@ -8,6 +8,7 @@ use Sample;
 use Cwd qw(getcwd);
 use JSON::PP;
 use Test::More;
+use Tools;
 
 my $build = $Sample::build;
 my $check = "$build/heapsh-check";
@@ -134,7 +135,7 @@ my @compiled = map { my $how = $_; map { "$_ $how" } 'gcc', 'clang' }
     '-gdwarf-5 ../lib/main.c', '-gdwarf-4 ../lib/main.c', "-gdwarf-5 $tree/lib/main.c", '-gdwarf-4 -gsplit-dwarf ../lib/./main.c';
 for my $how (@compiled, "gcc -g -ffile-prefix-map=$tree=/mapped ../lib/main.c") {
     SKIP: {
-        skip 'no clang', 3 if $how =~ /^clang/ && system('command -v clang >/dev/null') != 0;
+        skip 'no clang', 3 if $how =~ /^clang/ && !has('clang');
         my $where = $how =~ /mapped/ ? '/mapped/' : $tree;
         is system("cd '$tree/build' && TMPDIR=/tmp ${\ ($how =~ s/ / -I '$root' -o program /r)}"), 0, "$how compiles";
         ($out) = check('--format', 'json', '--source-root', $where, '--loops', 5, '--', "$tree/build/program", 5, 'leak');
@@ -145,7 +146,7 @@ for my $how (@compiled, "gcc -g -ffile-prefix-map=$tree=/mapped ../lib/main.c") 
 }
 
 SKIP: {
-    skip 'xmllint is not here', 4 if system('command -v xmllint >/dev/null') != 0;
+    skip 'xmllint is not here', 4 unless has('xmllint');
     ($out, $err, $status) = check('--format', 'junit', '--name', 'a "suite" & more', '--max-leaked', 0, @file);
     my $xml = Sample::write_file('junit.xml', $out);
     is system('xmllint', '--noout', $xml), 0, 'JUnit: well-formed';

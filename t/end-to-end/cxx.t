@@ -9,6 +9,7 @@ use Heapsh;
 use File::Temp qw(tempdir);
 use JSON::PP;
 use Test::More;
+use Tools;
 
 my $directory = tempdir(CLEANUP => 1);
 
@@ -40,7 +41,7 @@ sub classes {
     is_deeply counts($file, 'evidence', 'vtable'), $expected, "$what: classes by vtable";
 }
 
-my @compilers = grep { system("command -v $_ >$directory/errors 2>&1") == 0 } qw(g++ clang++);
+my @compilers = grep { has($_) } qw(g++ clang++);
 ok @compilers > 0, "compilers: @compilers";
 
 my %common = ('struct zoo::pet' => 3, 'struct zoo::aquarium' => 2, 'struct zoo::dog' => 5,

@@ -8,8 +8,9 @@ use File::Temp qw(tempdir);
 use Test::More;
 use lib 't/lib';
 use Heapsh;
+use Tools;
 
-plan skip_all => 'there is no g++' if system('command -v g++ >/dev/null') != 0;
+plan skip_all => 'there is no g++' unless has('g++');
 
 my $directory = tempdir(CLEANUP => 1);
 my $source = <<'END';
@@ -154,7 +155,7 @@ END
 for my $way ('g++ -O0', 'g++ -O2', 'clang++ -O2') {
     my ($compiler) = split ' ', $way;
   SKIP: {
-        skip "there is no $compiler", 5 if system("command -v $compiler >/dev/null") != 0;
+        skip "there is no $compiler", 5 unless has($compiler);
         my $file = Heapsh::capture_source("$directory/spare.cc", "$way -std=c++17", text => $spare);
         is Heapsh::ask($file, 'find', '--count', 'type', 'Node') =~ s/,.*//sr, 'Total: 188 objects',
             "$way: there are 188 nodes";

@@ -11,9 +11,10 @@ use Heapsh;
 use IO::Socket::INET;
 use Test::More;
 use Time::HiRes qw(sleep time);
+use Tools;
 
 plan skip_all => 'debuginfod is not here; scripts/install-dependencies --ci installs it'
-    if system('command -v debuginfod >/dev/null 2>&1') != 0;
+    unless has('debuginfod');
 plan skip_all => 'libdebuginfod.so.1 is not here' if !glob '/usr/lib/*/libdebuginfod.so.1 /usr/lib*/libdebuginfod.so.1';
 
 my $served = tempdir(CLEANUP => 1);
@@ -73,7 +74,7 @@ delete $ENV{DEBUGINFOD_CACHE_PATH};
     form('fetched from debuginfod', compiler => 'gcc', link => '-Wl,--build-id', after => $separate, before => sub { $await->($port) });
 }
 # As distributions serve it: what several files have in common is a file of its own, which dwz made.
-if (system('command -v dwz >/dev/null 2>&1') == 0) {
+if (has('dwz')) {
     local $ENV{DEBUGINFOD_URLS} = $urls;
     form('fetched, with the alternate file of dwz', compiler => 'gcc', flags => '-g -DALTERNATE', link => '-Wl,--build-id',
         after => "dwz -m common.debug app liblibrary.so && mv common.debug $served/ && $separate",

@@ -8,6 +8,7 @@ use File::Temp qw(tempdir);
 use Test::More;
 use lib 't/lib';
 use Heapsh;
+use Tools;
 
 my $directory = tempdir(CLEANUP => 1);
 my $source = <<'END';
@@ -46,7 +47,7 @@ END
 for my $way ('g++ -O0', 'clang++ -O0', 'clang++ -O2') {
     SKIP: {
         my ($compiler) = split / /, $way;
-        skip "there is no $compiler", 8 if system("command -v $compiler >/dev/null") != 0;
+        skip "there is no $compiler", 8 unless has($compiler);
         my $file = Heapsh::capture_source("$directory/declared.cc", "$way -std=c++14", text => $source);
         my %count;
         $count{ $_->{type} }++ for @{ Heapsh::ask_json($file, 'find', '--all', 'size', '>0')->{objects} };

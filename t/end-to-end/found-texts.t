@@ -9,6 +9,7 @@ use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
 use Heapsh;
 use Test::More;
+use Tools;
 
 my $build = abs_path($ENV{BUILD} || 'build');
 my $directory = tempdir(CLEANUP => 1);
@@ -60,7 +61,7 @@ sub is_right {
 
 for my $compiler ('gcc', 'clang') {
   SKIP: {
-        skip "there is no $compiler", 6 if system("command -v $compiler >/dev/null") != 0;
+        skip "there is no $compiler", 6 unless has($compiler);
         is system("cd $directory && $compiler -O1 -w -o texts texts.c"), 0, "$compiler: built";
         my $program = Heapsh->start("$directory/texts");
         is_right($program->capture, "$compiler, run");

@@ -7,8 +7,9 @@ use lib 't/lib';
 use Sample;
 use File::Temp qw(tempdir);
 use Test::More;
+use Tools;
 
-plan skip_all => 'gdb is not here' if system('command -v gdb >/dev/null 2>&1') != 0;
+plan skip_all => 'gdb is not here' unless has('gdb');
 plan skip_all => 'gdb has no Python' if `gdb -nx -batch -ex 'python print(1)' 2>&1` ne "1\n";
 
 my $directory = tempdir(CLEANUP => 1);

@@ -7,6 +7,7 @@ use File::Temp qw(tempdir);
 use Test::More;
 use lib 't/lib';
 use Heapsh;
+use Tools;
 
 my $directory = tempdir(CLEANUP => 1);
 my $source = <<'END';
@@ -60,7 +61,7 @@ my @matrices = (
 my %sizes = map { $_ => 1 } 480, 1280, 320, 504, 600, 560, 192;
 for my $compiler ('gcc', 'clang') {
   SKIP: {
-        skip "there is no $compiler", 6 if system("command -v $compiler >/dev/null") != 0;
+        skip "there is no $compiler", 6 unless has($compiler);
         for my $flags ('-O0', '-O2') {
             my $file = Heapsh::capture_source("$directory/matrices.c", "$compiler -g $flags", text => $source);
             # clang -O2 does not say where a parameter is that it keeps in a register.

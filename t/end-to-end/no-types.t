@@ -8,8 +8,9 @@ use lib 't/lib';
 use File::Temp qw(tempdir);
 use Heapsh;
 use Test::More;
+use Tools;
 
-plan skip_all => 'there is no g++' if system('command -v g++ >/dev/null') != 0;
+plan skip_all => 'there is no g++' unless has('g++');
 my $directory = tempdir(CLEANUP => 1);
 
 Heapsh::write_file("$directory/parts.cc", <<'END');

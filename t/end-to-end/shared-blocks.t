@@ -7,6 +7,7 @@ use File::Temp qw(tempdir);
 use Test::More;
 use lib 't/lib';
 use Heapsh;
+use Tools;
 
 my $directory = tempdir(CLEANUP => 1);
 my $source = <<'END';
@@ -35,8 +36,7 @@ END
 for my $way ('g++ -O2', 'clang++ -O2', 'clang++ -O0 -stdlib=libc++', 'clang++ -O2 -stdlib=libc++') {
     my ($compiler, $level, @library) = split ' ', $way;
   SKIP: {
-        skip "$way does not work here", 1
-            if system("echo '#include <memory>' | $compiler @library -xc++ -fsyntax-only - 2>$directory/errors") != 0;
+        skip "$way does not work here", 1 unless compiles($compiler, "@library -x c++", '#include <memory>');
         my $file = Heapsh::capture_source("$directory/shared.cc", "$way -std=c++17", text => $source);
         my %count;
         $count{ $_->{type} =~ s/^\w+ |\[\d+\]$//gr }++ for @{ Heapsh::ask_json($file, 'find', 'site', 'shared.cc')->{objects} };

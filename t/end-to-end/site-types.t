@@ -8,6 +8,7 @@ use File::Temp qw(tempdir);
 use Test::More;
 use lib 't/lib';
 use Heapsh;
+use Tools;
 
 my $directory = tempdir(CLEANUP => 1);
 my $source = <<'END';
@@ -47,7 +48,7 @@ int main(int argc, char **argv)
 END
 for my $compiler (qw(gcc clang)) {
     SKIP: {
-        skip "there is no $compiler", 2 if system("command -v $compiler >$directory/found") != 0;
+        skip "there is no $compiler", 2 unless has($compiler);
         for my $flags (qw(-O0 -O1)) {
             my $file = Heapsh::capture_source("$directory/middle.c", "$compiler $flags",
                 text => $source, env => { HEAPSNAP_WRAPPERS => 'item' });
@@ -92,7 +93,7 @@ END
 for my $way ('g++ -O2', 'g++ -O3', 'clang++ -O2') {
     my ($compiler) = split ' ', $way;
   SKIP: {
-        skip "there is no $compiler", 1 if system("command -v $compiler >$directory/found") != 0;
+        skip "there is no $compiler", 1 unless has($compiler);
         my $file = Heapsh::capture_source("$directory/whole.cc", $way, text => $whole);
         my %count;
         $count{ $_->{type} =~ s/^\w+ |\[\d+\]$//gr }++ for @{ Heapsh::ask_json($file, 'find', 'site', 'whole.cc')->{objects} };
@@ -143,7 +144,7 @@ END
 for my $way ('g++ -O0', 'g++ -O2', 'clang++ -O0', 'clang++ -O2') {
     my ($compiler) = split ' ', $way;
   SKIP: {
-        skip "there is no $compiler", 1 if system("command -v $compiler >$directory/found") != 0;
+        skip "there is no $compiler", 1 unless has($compiler);
         my $file = Heapsh::capture_source("$directory/containers.cc", $way, text => $containers);
         my %count;
         $count{ $_->{type} =~ s/^\w+ |\[\d+\]$|(?<=long) int//gr }++ for @{ Heapsh::ask_json($file, 'find', 'leaked')->{objects} };

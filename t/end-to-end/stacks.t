@@ -8,6 +8,7 @@ use File::Temp qw(tempdir);
 use Heapsh;
 use POSIX ();
 use Test::More;
+use Tools;
 
 my $machine = (POSIX::uname())[4];
 my $scratch = tempdir(CLEANUP => 1);
@@ -21,7 +22,7 @@ sub functions {
 }
 
 for my $compiler (qw(gcc clang)) {
-    next if system("command -v $compiler >/dev/null 2>&1");
+    next unless has($compiler);
     for my $form (@forms) {
         my ($flags, $own_stack) = split /,/, $form;
 

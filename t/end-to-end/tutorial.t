@@ -13,10 +13,11 @@ use Heapsh;
 use Terminal;
 use Test::More;
 use Time::HiRes qw(sleep time);
+use Tools;
 
 binmode $_, ':utf8' for Test::More->builder->output, Test::More->builder->failure_output;
 plan skip_all => 'no tmux' unless Terminal::is_possible();
-plan skip_all => 'no pidof' if system('command -v pidof >/dev/null 2>&1');
+plan skip_all => 'no pidof' unless has('pidof');
 
 my $build = $Heapsh::build;
 my $programs = abs_path('t/programs');

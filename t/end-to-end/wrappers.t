@@ -8,11 +8,12 @@ use lib 't/lib';
 use Heapsh;
 use File::Temp qw(tempdir);
 use Test::More;
+use Tools;
 
 my $directory = tempdir(CLEANUP => 1);
 my %makes = (new_object => 400, new_shape => 400, new_property => 400, new_string => 400, new_atom => 400,
     evaluate => 12000, list_new => 17976);
-my @compilers = grep { system("command -v $_ >$directory/out 2>&1") == 0 } qw(gcc clang);
+my @compilers = grep { has($_) } qw(gcc clang);
 for my $way (map { my $compiler = $_; map { ["$compiler -g", $_], ["$compiler -g0", $_] } '-O0', '-O2' } @compilers) {
     my $what = "@$way";
     my $program = "$directory/" . $what =~ s/\W//gr;

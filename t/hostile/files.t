@@ -12,6 +12,7 @@ use Heapsh;
 use Hostile;
 use Test::More;
 use Time::HiRes qw(sleep);
+use Tools;
 
 my $build = $Heapsh::build;
 
@@ -85,7 +86,7 @@ subtest 'the environment of the writer' => sub {
 
 SKIP: {
     skip 'a set-user-id program takes root', 1
-        if $> != 0 || system('setpriv --version >/dev/null 2>&1') != 0;
+        if $> != 0 || !has('setpriv');
     subtest 'a set-user-id program' => sub {
         my $library = public_copy();
         my $cc = $ENV{CC} || 'cc';

@@ -17,6 +17,7 @@ use File::Temp qw(tempdir);
 use Heapsh;
 use Test::More;
 use Time::HiRes qw(sleep);
+use Tools;
 
 # ccache may give back an object that names the directory of another run, where no .dwo is left.
 $ENV{CCACHE_DISABLE} = 1;
@@ -32,8 +33,6 @@ for my $file (map({ "$_.c" } @units), 'shared.h') {
     open my $in, '<', "$sources/$file" or die "$file: $!";
     while (<$in>) { $line{$1} = "$file:$." if m{// (?:site|type): (.+)$} }
 }
-
-sub has { return system("command -v $_[0] >/dev/null 2>&1") == 0 }
 
 sub run {
     my ($command) = @_;

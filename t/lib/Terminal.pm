@@ -16,6 +16,7 @@ use Encode qw(decode_utf8);
 use Heapsh;
 use File::Temp qw(tempdir);
 use Time::HiRes qw(sleep time);
+use Tools;
 
 my $patience = $Heapsh::patience;
 my $prompt = qr/^(?:\$|heapsh(?: \[\d+\] \S+)?>) ?\n\z/m;
@@ -23,7 +24,7 @@ my $prompt = qr/^(?:\$|heapsh(?: \[\d+\] \S+)?>) ?\n\z/m;
 # A test that is interrupted leaves no server of tmux behind.
 $SIG{$_} ||= sub { exit 1 } for qw(HUP INT PIPE TERM);
 
-sub is_possible { return system('command -v tmux >/dev/null 2>&1') == 0 }
+sub is_possible { return has('tmux') }
 
 # new(DIRECTORY, columns => 80, rows => 100, env => {...})
 sub new {

@@ -14,11 +14,12 @@ use File::Copy qw(copy);
 use Heapsh;
 use LiveBlocks;
 use Test::More;
+use Tools;
 
 if (my $why = Heapsh::attach_refusal()) { plan skip_all => $why }
 plan skip_all => 'only root may make a chroot' if $> != 0;
 $ENV{PATH} .= ':/usr/sbin:/sbin';
-plan skip_all => 'there is no debootstrap' if system('command -v debootstrap >/dev/null') != 0;
+plan skip_all => 'there is no debootstrap' unless has('debootstrap');
 
 my $where = "$Heapsh::build/old-glibc";
 my $mirror = $ENV{MIRROR} || 'http://deb.debian.org/debian';

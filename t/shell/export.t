@@ -10,6 +10,7 @@ use Sample;
 use Compress::Zlib qw(memGunzip);
 use JSON::PP;
 use Test::More;
+use Tools;
 
 my $typed = Sample::make('typed');
 my $sample = Sample::make();
@@ -240,7 +241,7 @@ END
 my @node = export($typed, 'dot', '--limit', '3') =~ /^\t(o\d+) \[/mg;
 is scalar(@node), 3, 'dot: no more than were asked for';
 SKIP: {
-    skip 'no dot', 1 if system('command -v dot >/dev/null 2>&1');
+    skip 'no dot', 1 unless has('dot');
     my ($out, $err, $status) = Sample::run(export($sample, 'dot', '--depth', '20'), 'dot', '-Tplain');
     is "$err$status", '0', 'Graphviz reads it';
     is scalar(() = $out =~ /^node o/mg), Sample::json($sample, qw(find --count reachable))->{count},
@@ -269,7 +270,7 @@ my ($red) = grep { /red/ } @{ $rows{objects} };
 like $red, qr/,"\\x1b\[31mred\\n""\\xff\\"$/, 'texts are quoted';
 
 SKIP: {
-    skip 'no sqlite3', 1 if system('command -v sqlite3 >/dev/null 2>&1');
+    skip 'no sqlite3', 1 unless has('sqlite3');
     my @series = Sample::make('series', 0);
     push @series, Sample::make('series', 1);
     my $database = "$directory/all.sqlite";

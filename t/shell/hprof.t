@@ -9,6 +9,7 @@ use lib 't/lib';
 use Sample;
 use JSON::PP;
 use Test::More;
+use Tools;
 
 my $export = "$Sample::build/heapsh-export";
 my %size_of = (2 => 8, 6 => 4, 7 => 8, 8 => 1, 9 => 2, 10 => 4, 11 => 8);
@@ -104,7 +105,7 @@ sub dump_of {
 }
 
 my ($jar) = glob "$Sample::build/readers/visualvm/usr/share/visualvm/visualvm/modules/*-jfluid-heap.jar";
-my $missing = !$jar ? '`make readers` has not been run' : system('command -v javac >/dev/null 2>&1') ? 'no javac' : '';
+my $missing = !$jar ? '`make readers` has not been run' : !has('javac') ? 'no javac' : '';
 my %kinds = (global => 'sticky class', 'thread-local' => 'thread block', local => 'Java frame', register => 'native stack',
     stack => 'native stack', segment => 'sticky class', mapping => 'unknown');
 

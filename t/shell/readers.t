@@ -8,9 +8,10 @@ use lib 't/lib';
 use Sample;
 use JSON::PP;
 use Test::More;
+use Tools;
 
 my $modules = "$Sample::build/readers/node_modules";
-plan skip_all => 'no node' if system('command -v node >/dev/null 2>&1');
+plan skip_all => 'no node' unless has('node');
 plan skip_all => '`make readers` has not been run' if !-d "$modules/heap-snapshot-toolkit";
 
 my $directory = $Sample::directory;

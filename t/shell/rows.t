@@ -10,6 +10,7 @@ use IO::Socket::INET;
 use Sample;
 use Test::More;
 use Time::HiRes qw(sleep);
+use Tools;
 
 my $heapsh_export = "$Sample::build/heapsh-export";
 
@@ -158,7 +159,7 @@ sub ask {
 
 SKIP: {
     $ENV{PATH} .= ':/usr/sbin';
-    skip 'no ClickHouse', 13 if grep { system("command -v $_ >/dev/null 2>&1") } qw(clickhouse-server clickhouse-client);
+    skip 'no ClickHouse', 13 if grep { !has($_) } qw(clickhouse-server clickhouse-client);
     ok start_clickhouse(), 'ClickHouse runs' or skip 'it does not', 12;
     is `$client --multiquery < scripts/clickhouse/schema.sql 2>&1`, '', 'its tables';
 

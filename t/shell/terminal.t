@@ -9,9 +9,10 @@ use Heapsh;
 use Sample;
 use Test::More;
 use Time::HiRes qw(sleep time);
+use Tools;
 
-plan skip_all => 'no tmux' if system('command -v tmux >/dev/null 2>&1');
-plan skip_all => 'no less' if system('command -v less >/dev/null 2>&1');
+plan skip_all => 'no tmux' unless has('tmux');
+plan skip_all => 'no less' unless has('less');
 
 my $file = Sample::make();
 my $heapsh = "$Sample::build/heapsh";
