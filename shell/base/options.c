@@ -4,7 +4,6 @@
 #include "lib/base/escape.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 enum {
@@ -36,6 +35,19 @@ int options_next(int argc, char **argv, const char *letters, const struct option
 	return '?';
 }
 
+static void print_usage(const struct options_program *program, FILE *stream)
+{
+	fputs(program->usage, stream);
+	if (program->print_rest)
+		program->print_rest(stream);
+}
+
+bool options_misused(const struct options_program *program)
+{
+	print_usage(program, stderr);
+	return false;
+}
+
 int options_take(const struct options_program *program, int argc, char **argv, const char *letters,
 		 const struct option *known, int *index)
 {
@@ -43,13 +55,13 @@ int options_take(const struct options_program *program, int argc, char **argv, c
 
 	switch (option) {
 	case 'h':
-		fputs(program->usage, stdout);
+		print_usage(program, stdout);
 		exit(0);
 	case 'V':
 		printf("%s %s\n", program->name, HEAPSH_VERSION);
 		exit(0);
 	case '?':
-		fputs(program->usage, stderr);
+		print_usage(program, stderr);
 	}
 	return option;
 }
@@ -57,8 +69,7 @@ int options_take(const struct options_program *program, int argc, char **argv, c
 bool options_complain(const struct options_program *program, const char *option, const char *value)
 {
 	heap_print(stderr, "%s: --%s %s: not known\n", program->name, option, value);
-	fputs(program->usage, stderr);
-	return false;
+	return options_misused(program);
 }
 
 bool options_number(const char *word, uint64_t least, uint64_t most, uint64_t *result)
@@ -79,8 +90,5 @@ bool options_limit(const struct options_program *program, uint64_t *limit)
 
 bool options_have_operands(const struct options_program *program, int argc, int wanted)
 {
-	if (argc - optind == wanted)
-		return true;
-	fputs(program->usage, stderr);
-	return false;
+	return argc - optind == wanted || options_misused(program);
 }

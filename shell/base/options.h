@@ -7,11 +7,14 @@
 #include <getopt.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /** A program, as its messages name it. */
 struct options_program {
 	const char *name;
 	const char *usage; /**< lines */
+	void (*print_rest)(
+		FILE *stream); /**< prints what follows these lines; NULL: nothing does */
 };
 
 /**
@@ -22,6 +25,9 @@ struct options_program {
  */
 int options_take(const struct options_program *program, int argc, char **argv, const char *letters,
 		 const struct option *known, int *index);
+
+/** Prints the usage to standard error. @return false */
+bool options_misused(const struct options_program *program);
 
 /** Reports a value that an option does not have, and the usage. @return false */
 bool options_complain(const struct options_program *program, const char *option, const char *value);

@@ -25,12 +25,14 @@ struct options {
 };
 
 static const struct options_program program = {
-	"heapsh-check",
-	"usage: heapsh-check [OPTION]... SNAPSHOT...\n"
-	"       heapsh-check [OPTION]... --loops N [--keep DIRECTORY] -- PROGRAM [ARGUMENT]...\n"
-	"options: [--rules FILE] [--rule RULE]... [--max-leaked N|SIZE] [--suppressions FILE]\n"
-	"         [--warmup N] [--strict] [--format text|json|junit|sarif] [--name NAME] "
-	"[--source-root DIRECTORY]\n",
+	.name = "heapsh-check",
+	.usage = "usage: heapsh-check [OPTION]... SNAPSHOT...\n"
+		 "       heapsh-check [OPTION]... --loops N [--keep DIRECTORY] -- PROGRAM "
+		 "[ARGUMENT]...\n"
+		 "options: [--rules FILE] [--rule RULE]... [--max-leaked N|SIZE] [--suppressions "
+		 "FILE]\n"
+		 "         [--warmup N] [--strict] [--format text|json|junit|sarif] [--name NAME] "
+		 "[--source-root DIRECTORY]\n",
 };
 
 HEAP_MUST_CHECK
@@ -122,8 +124,7 @@ static bool parse_options(int argc, char **argv, struct options *options)
 	}
 	if (optind < argc && (options->loops > 0 || !options->keep))
 		return true;
-	fputs(program.usage, stderr);
-	return false;
+	return options_misused(&program);
 }
 
 // The session's output, and the rest of what main() frees.

@@ -30,9 +30,9 @@ struct options {
 };
 
 static const struct options_program program = {
-	"heapsh-diff",
-	"usage: heapsh-diff [--json] [--by kind|type|site|module] [--limit N] [--all]\n"
-	"           [--retained] [--conservative] BEFORE AFTER\n",
+	.name = "heapsh-diff",
+	.usage = "usage: heapsh-diff [--json] [--by kind|type|site|module] [--limit N] [--all]\n"
+		 "           [--retained] [--conservative] BEFORE AFTER\n",
 };
 
 static bool take_option(int option, struct options *options)

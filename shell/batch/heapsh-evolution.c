@@ -60,11 +60,12 @@ struct options {
 };
 
 static const struct options_program program = {
-	"heapsh-evolution",
-	"usage: heapsh-evolution [-q|--quiet] [--by type|site|module|kind|root]\n"
-	"           [--objects|--retained] [--conservative] [--top N] [--x time|number] [--width "
-	"N]\n"
-	"           [--svg|--png|--csv|--json] [--color=auto|always|never] FILE...\n",
+	.name = "heapsh-evolution",
+	.usage = "usage: heapsh-evolution [-q|--quiet] [--by type|site|module|kind|root]\n"
+		 "           [--objects|--retained] [--conservative] [--top N] [--x time|number] "
+		 "[--width "
+		 "N]\n"
+		 "           [--svg|--png|--csv|--json] [--color=auto|always|never] FILE...\n",
 };
 
 static bool parse_by(const char *word, struct options *options)
@@ -178,8 +179,7 @@ static bool parse_options(int argc, char **argv, struct options *options)
 		options->measure = MEASURE_RETAINED; // a root has no other
 	if (optind < argc)
 		return true;
-	fputs(program.usage, stderr);
-	return false;
+	return options_misused(&program);
 }
 
 // --- reading -------------------------------------------------------------------------

@@ -25,18 +25,22 @@ struct options {
 	bool conservative; // words of stacks count like variables
 };
 
-static void print_usage(FILE *stream)
+static void print_formats(FILE *stream)
 {
-	fputs("usage: heapsh-export [-q|--quiet] [-o|--output FILE] [--by sites|owners] [--object "
-	      "OBJ]\n"
-	      "           [--depth N] [--limit N] [--min SIZE] [--conservative] --format FORMAT "
-	      "SNAPSHOT...\n",
-	      stream);
 	fputs("formats:", stream);
 	for (size_t i = 0; i < export_format_count; i++)
 		fprintf(stream, " %s", export_formats[i].name);
 	fputs("\n", stream);
 }
+
+static const struct options_program program = {
+	.name = "heapsh-export",
+	.usage = "usage: heapsh-export [-q|--quiet] [-o|--output FILE] [--by sites|owners] "
+		 "[--object OBJ]\n"
+		 "           [--depth N] [--limit N] [--min SIZE] [--conservative] --format FORMAT "
+		 "SNAPSHOT...\n",
+	.print_rest = print_formats,
+};
 
 static bool parse_by(const char *text, enum export_by *result)
 {
@@ -61,15 +65,18 @@ static bool parse_option(int option, struct options *options)
 		return true;
 	case 'f':
 		options->format = export_find(optarg);
-		return options->format != NULL;
+		return options->format || options_complain(&program, "format", optarg);
 	case 'b':
-		return parse_by(optarg, &options->export.by);
+		return parse_by(optarg, &options->export.by) ||
+		       options_complain(&program, "by", optarg);
 	case 'd':
-		return options_number(optarg, 0, UINT64_MAX, &options->export.depth);
+		return options_number(optarg, 0, UINT64_MAX, &options->export.depth) ||
+		       options_complain(&program, "depth", optarg);
 	case 'l':
-		return options_number(optarg, 0, UINT64_MAX, &options->export.limit);
+		return options_limit(&program, &options->export.limit);
 	case 'm':
-		return heap_parse_size(optarg, &options->export.min);
+		return heap_parse_size(optarg, &options->export.min) ||
+		       options_complain(&program, "min", optarg);
 	default:
 		return false;
 	}
@@ -94,24 +101,12 @@ static bool parse_options(int argc, char **argv, struct options *options)
 	};
 	int option;
 
-	while ((option = options_next(argc, argv, "qo:hV", known, NULL)) != -1) {
-		if (option == 'h') {
-			print_usage(stdout);
-			exit(0);
-		}
-		if (option == 'V') {
-			puts("heapsh-export " HEAPSH_VERSION);
-			exit(0);
-		}
-		if (!parse_option(option, options)) {
-			print_usage(stderr);
+	while ((option = options_take(&program, argc, argv, "qo:", known, NULL)) != -1) {
+		if (!parse_option(option, options))
 			return false;
-		}
 	}
-	if (!options->format || optind == argc) {
-		print_usage(stderr);
-		return false;
-	}
+	if (!options->format || optind == argc)
+		return options_misused(&program);
 	// One after the other they may well make sense: rows do.
 	if (options->output && strcmp(options->output, "-") != 0 && argc - optind > 1 &&
 	    options->format->target != EXPORT_TO_DATABASE) {

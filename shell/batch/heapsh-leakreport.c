@@ -44,10 +44,11 @@ struct options {
 };
 
 static const struct options_program program = {
-	"heapsh-leakreport",
-	"usage: heapsh-leakreport [-q|--quiet] [--json|--html] [-1] [-s|--summary]\n"
-	"           [--by kind|type|site|backtrace|dominator] [--type NAME] [--site PLACE]\n"
-	"           [--min N|SIZE] [--conservative] FILE FILE FILE...\n",
+	.name = "heapsh-leakreport",
+	.usage = "usage: heapsh-leakreport [-q|--quiet] [--json|--html] [-1] [-s|--summary]\n"
+		 "           [--by kind|type|site|backtrace|dominator] [--type NAME] [--site "
+		 "PLACE]\n"
+		 "           [--min N|SIZE] [--conservative] FILE FILE FILE...\n",
 };
 
 static bool add_filter(struct options *options, char *word, char *value)
@@ -141,8 +142,7 @@ static bool parse_options(int argc, char **argv, struct options *options)
 		return true;
 	heap_print(stderr, "heapsh-leakreport: %d file%s; it takes %d to tell a leak\n",
 		   argc - optind, format_plural((uint64_t)(argc - optind)), FEWEST);
-	fputs(program.usage, stderr);
-	return false;
+	return options_misused(&program);
 }
 
 // --- reading -----------------------------------------------------------------

@@ -26,8 +26,8 @@ struct options {
 };
 
 static const struct options_program program = {
-	"heapsh-report",
-	"usage: heapsh-report [-q|--quiet] [--conservative] [-o|--output FILE] FILE...\n",
+	.name = "heapsh-report",
+	.usage = "usage: heapsh-report [-q|--quiet] [--conservative] [-o|--output FILE] FILE...\n",
 };
 
 static bool parse_options(int argc, char **argv, struct options *options)
@@ -60,8 +60,7 @@ static bool parse_options(int argc, char **argv, struct options *options)
 	if (optind < argc)
 		return true;
 	fputs("heapsh-report: no snapshot\n", stderr);
-	fputs(program.usage, stderr);
-	return false;
+	return options_misused(&program);
 }
 
 static void report_progress(void *context, size_t number, const char *file)

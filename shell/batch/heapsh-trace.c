@@ -66,13 +66,17 @@ struct options {
 };
 
 static const struct options_program program = {
-	"heapsh-trace",
-	"usage: heapsh-trace [--json] [--sites | --tree | --callers | --timeline | --lifetimes |\n"
-	"           --collapsed | --pprof | --html | --holders | --oldest] [-o|--output PAGE]\n"
-	"           [--by allocated|peak|end|TIME] [--limit N] [--wrappers]\n"
-	"           [--snapshot SNAPSHOT] [FILTER...] FILE\n"
-	"filters: --between TIME,TIME  --live TIME,TIME  --at TIME  --longer TIME  --shorter TIME\n"
-	"         --size [<>=]SIZE  --site PLACE  --frame PLACE  --not-frame PLACE  --thread ID\n",
+	.name = "heapsh-trace",
+	.usage = "usage: heapsh-trace [--json] [--sites | --tree | --callers | --timeline | "
+		 "--lifetimes |\n"
+		 "           --collapsed | --pprof | --html | --holders | --oldest] [-o|--output "
+		 "PAGE]\n"
+		 "           [--by allocated|peak|end|TIME] [--limit N] [--wrappers]\n"
+		 "           [--snapshot SNAPSHOT] [FILTER...] FILE\n"
+		 "filters: --between TIME,TIME  --live TIME,TIME  --at TIME  --longer TIME  "
+		 "--shorter TIME\n"
+		 "         --size [<>=]SIZE  --site PLACE  --frame PLACE  --not-frame PLACE  "
+		 "--thread ID\n",
 };
 
 // --- options -----------------------------------------------------------------------
@@ -241,8 +245,7 @@ static bool parse_options(int argc, char **argv, struct options *options)
 	if (argc - optind == 1 && (options->view == VIEW_HTML || !options->page) &&
 	    (options->view != VIEW_HOLDERS || options->snapshot))
 		return true;
-	fputs(program.usage, stderr);
-	return false;
+	return options_misused(&program);
 }
 
 // --- texts -------------------------------------------------------------------------

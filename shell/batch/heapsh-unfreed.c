@@ -41,9 +41,9 @@ struct options {
 };
 
 static const struct options_program program = {
-	"heapsh-unfreed",
-	"usage: heapsh-unfreed [--json] [--by kind|type|site|module] [--limit N]\n"
-	"           [--type NAME] [--all] FILE\n",
+	.name = "heapsh-unfreed",
+	.usage = "usage: heapsh-unfreed [--json] [--by kind|type|site|module] [--limit N]\n"
+		 "           [--type NAME] [--all] FILE\n",
 };
 
 static bool take_option(int option, struct options *options)
