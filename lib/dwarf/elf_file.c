@@ -249,6 +249,36 @@ static struct heap_error *read_sections(struct heap_elf_file *file)
 	return NULL;
 }
 
+static bool section_imports(const struct heap_elf_file *file, Elf_Scn *section,
+			    const GElf_Shdr *header, const char *name)
+{
+	Elf_Data *data = elf_getdata(section, NULL);
+	GElf_Sym symbol;
+
+	for (int i = 0; data && gelf_getsym(data, i, &symbol); i++) {
+		const char *own = symbol.st_shndx == SHN_UNDEF
+					  ? elf_strptr(file->elf, header->sh_link, symbol.st_name)
+					  : NULL;
+
+		if (own && strcmp(own, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool heap_elf_imports(const struct heap_elf_file *file, const char *name)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+
+	while ((section = elf_nextscn(file->elf, section))) {
+		if (gelf_getshdr(section, &header) && header.sh_type == SHT_DYNSYM &&
+		    section_imports(file, section, &header, name))
+			return true;
+	}
+	return false;
+}
+
 // --- symbols -----------------------------------------------------------------
 
 // The first of several symbols at one address is kept: the most telling.

@@ -104,6 +104,9 @@ const struct heap_symbol *heap_elf_find_symbol(const struct heap_elf_file *file,
 /** The symbol of that name, or NULL; the first of several. Linear. */
 const struct heap_symbol *heap_elf_find_name(const struct heap_elf_file *file, const char *name);
 
+/** True if the file uses a symbol of that name, which another one defines. Linear. */
+bool heap_elf_imports(const struct heap_elf_file *file, const char *name);
+
 /**
  * Looks for the separate debug file of @p file, the way gdb does: by build id under
  * @p directory/.build-id, then by .gnu_debuglink (its CRC must agree) beside the file, in

@@ -147,7 +147,9 @@ sub is_right {
     return $said =~ /^(?:(?:un)?signed )?char$/ if $kind eq 't' || $kind eq 'b' && $type eq 'char';
     # A shape has no name. It is wrong if it takes texts for something else, or the other way round.
     return 1 if $answer->{evidence} eq 'shape' && $said =~ /^\{/;
-    my $is_named = grep { $said eq plain($_) } split /\|/, $type;
+    # A node of a container, whose value has no name.
+    my $template = $said =~ /^([\w:]+<)\{[^{}]*\}>$/ ? $1 : undef;
+    my $is_named = grep { defined $template ? index(plain($_), $template) == 0 : $said eq plain($_) } split /\|/, $type;
     my $is_array = $answer->{type} =~ /\]$/;
     return $answer->{evidence} eq 'pool' || $is_named && !$is_array if $kind eq 'p';
     return $is_named && !($kind eq 'f' && $is_array);

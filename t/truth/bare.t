@@ -9,7 +9,7 @@ use Judge;
 use Test::More;
 
 # Per cent: objects with a name or a shape; with a name; names and texts that are right.
-my %limit = ('O0-bare' => [99, 90, 99], 'O2-bare' => [98, 60, 99], 'O2-stripped' => [95, 30, 99]);
+my %limit = ('O0-bare' => [99, 90, 99], 'O2-bare' => [98, 75, 99], 'O2-stripped' => [95, 55, 99]);
 my %sum;
 my $table = Judge::heading();
 

@@ -41,7 +41,8 @@ static const struct heap_symbol *named(const char *name)
 static const char sample[] =
 	"int table[10] = { 1 }; static int own[3] = { 2 }; __thread long mine[4];\n"
 	"int *grown(void) { return own + table[0] + mine[1]; }\n"
-	"int second(int x) { return x + *grown(); }\n";
+	"int second(int x) { return x + *grown(); }\n"
+	"extern int elsewhere; int third(void) { return elsewhere; }\n";
 
 static void build(const char *name, const char *options)
 {
@@ -131,6 +132,8 @@ static void symbols_of_a_stripped_file(void **state)
 	open_file("stripped.so");
 	assert_string_equal(symbol_name(HEAP_SYMBOL_FUNCTION, named("grown")->address), "grown");
 	assert_null(heap_elf_find_name(file, "own"));
+	assert_true(heap_elf_imports(file, "elsewhere"));
+	assert_false(heap_elf_imports(file, "grown"));
 
 	struct heap_elf_file *more;
 	uint64_t address = named("grown")->address;

@@ -22,7 +22,7 @@
 
 struct constructors;
 
-/** What becomes of a block. */
+/** The use of a new block. */
 enum constructor_use {
 	CONSTRUCTOR_NONE,     /**< something else, or that is not known */
 	CONSTRUCTOR_CALLED,   /**< a constructor is called on it */

@@ -63,6 +63,7 @@ static const struct layout layouts[] = {
 	{ "std::__detail::_Hash_node<", 1, "true",
 	  "_M_nxt=$@*;_M_value=$0;_M_hash_code=unsigned long" },
 	{ "std::__detail::_Hash_node<", 1, "false", "_M_nxt=$@*;_M_value=$0" },
+	{ "std::__detail::_Hash_node<", 0, "{", "_M_nxt=$@*;_M_value=$0" },
 	{ "std::_Sp_counted_ptr_inplace<", 0, NULL, COUNTS "_M_value=$0" },
 	{ "std::_Sp_counted_ptr<", 0, NULL, COUNTS "_M_ptr=$0" },
 	{ "std::map<", 0, NULL, TREE("std::pair<$0 const, $1>") },
@@ -491,6 +492,21 @@ struct heap_error *library_types_find(struct library_types *library, const char 
 				      size_t length, heap_type_id *result)
 {
 	return resolve(library, name, length, 0, result);
+}
+
+struct heap_error *library_types_add(struct library_types *library, const struct heap_type *type,
+				     heap_type_id *result)
+{
+	const struct entry *known =
+		find_entry(library, heap_types_string(library->types, type->name));
+
+	*result = known ? known->type : HEAP_NO_TYPE;
+	if (known)
+		return NULL;
+	HEAP_TRY(heap_types_add(library->types, type, result));
+	return add_entry(
+		library,
+		&(struct entry){ .name = type->name, .type = *result, .is_complete = true });
 }
 
 bool library_types_is_opaque(const struct library_types *library, heap_type_id type)

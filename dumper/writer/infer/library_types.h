@@ -40,6 +40,11 @@ HEAP_MUST_CHECK
 struct heap_error *library_types_find(struct library_types *library, const char *name,
 				      size_t length, heap_type_id *result);
 
+/** Adds a type that is laid out, under its name. */
+HEAP_MUST_CHECK
+struct heap_error *library_types_add(struct library_types *library, const struct heap_type *type,
+				     heap_type_id *result);
+
 /** Adds the type of an array of unknown length. */
 HEAP_MUST_CHECK
 struct heap_error *library_types_add_array(struct library_types *library, heap_type_id element,

@@ -2,7 +2,9 @@
 #include "dumper/writer/infer/symbol_types.h"
 
 #include "dumper/writer/infer/constructors.h"
+#include "dumper/writer/infer/library_rules.h"
 #include "dumper/writer/infer/library_types.h"
+#include "dumper/writer/infer/node_types.h"
 #include "dumper/writer/scan/capture.h"
 #include "dumper/writer/scan/sites.h"
 #include "lib/base/array.h"
@@ -21,101 +23,6 @@ enum {
 	AGREEMENT = 90,         // per cent of pointers to a class that lead to blocks of one size
 };
 
-// --- rules --------------------------------------------------------------------
-
-enum form {
-	FORM_ONE,
-	FORM_ARRAY,
-	FORM_DEQUE, // of a deque: elements, or the map of pointers to them
-};
-
-struct rule {
-	const char *template; // name up to its "<"
-	const char *method;   // beginning of the function's name in it; "": any
-	const char *made;     // see library_types_substitute()
-	enum form form;
-};
-
-#define HASH_NODE "std::__detail::_Hash_node<$1, $C>"
-#define BUCKET "std::__detail::_Hash_node_base*"
-
-// The first one that agrees counts. libstdc++, libc++, Rust's alloc.
-static const struct rule rules[] = {
-	{ "std::__new_allocator<", "allocate", "$0", FORM_ARRAY },
-	{ "__gnu_cxx::new_allocator<", "allocate", "$0", FORM_ARRAY },
-	{ "std::allocator<", "allocate", "$0", FORM_ARRAY },
-	{ "std::__cxx11::basic_string<", "", "$0", FORM_ARRAY },
-	{ "std::vector<bool", "", "unsigned long", FORM_ARRAY },
-	{ "std::vector<", "", "$0", FORM_ARRAY },
-	{ "std::_Vector_base<", "", "$0", FORM_ARRAY },
-	{ "std::_Rb_tree<", "", "std::_Rb_tree_node<$1>", FORM_ONE },
-	{ "std::_Hashtable<", "_M_rehash", BUCKET, FORM_ARRAY },
-	{ "std::_Hashtable<", "_M_allocate_buckets", BUCKET, FORM_ARRAY },
-	{ "std::_Hashtable<", "_M_insert_unique_node", BUCKET, FORM_ARRAY },
-	{ "std::_Hashtable<", "_M_insert_multi_node", BUCKET, FORM_ARRAY },
-	{ "std::_Hashtable<", "_Hashtable", BUCKET, FORM_ARRAY },
-	{ "std::_Hashtable<", "", HASH_NODE, FORM_ONE },
-	{ "std::__detail::_Map_base<", "", HASH_NODE, FORM_ONE },
-	{ "std::__detail::_Insert_base<", "", HASH_NODE, FORM_ONE },
-	{ "std::__detail::_Insert<", "", HASH_NODE, FORM_ONE },
-	{ "std::__detail::_Hashtable_alloc<", "_M_allocate_buckets", BUCKET, FORM_ARRAY },
-	{ "std::__detail::_Hashtable_alloc<", "", "$A", FORM_ONE },
-	{ "std::__cxx11::list<", "", "std::_List_node<$0>", FORM_ONE },
-	{ "std::__cxx11::_List_base<", "", "std::_List_node<$0>", FORM_ONE },
-	{ "std::forward_list<", "", "std::_Fwd_list_node<$0>", FORM_ONE },
-	{ "std::_Fwd_list_base<", "", "std::_Fwd_list_node<$0>", FORM_ONE },
-	{ "std::deque<", "_M_reallocate_map", "$0*", FORM_ARRAY },
-	{ "std::_Deque_base<", "_M_allocate_map", "$0*", FORM_ARRAY },
-	{ "std::deque<", "", "$0", FORM_DEQUE },
-	{ "std::_Deque_base<", "", "$0", FORM_DEQUE },
-	{ "std::make_unique<", "", "$0", FORM_ONE },
-	{ "std::_Function_base::_Base_manager<", "", "$0", FORM_ONE },
-	{ "std::__1::allocator<", "allocate", "$0", FORM_ARRAY },
-	{ "std::__1::basic_string<", "", "$0", FORM_ARRAY },
-	{ "std::__1::vector<", "", "$0", FORM_ARRAY },
-	{ "std::__1::__split_buffer<", "", "$0", FORM_ARRAY },
-	{ "std::__1::__tree<", "", "std::__1::__tree_node<$0, void*>", FORM_ONE },
-	{ "std::__1::list<", "", "std::__1::__list_node<$0, void*>", FORM_ONE },
-	{ "std::__1::__hash_table<", "__rehash", "void*", FORM_ARRAY },
-	{ "std::__1::__hash_table<", "__do_rehash", "void*", FORM_ARRAY },
-	{ "std::__1::__hash_table<", "", "std::__1::__hash_node<$0, void*>", FORM_ONE },
-	{ "alloc::raw_vec::RawVec<", "", "$0", FORM_ARRAY },
-	{ "alloc::vec::Vec<", "", "$0", FORM_ARRAY },
-	{ "alloc::boxed::Box<", "new", "$0", FORM_ONE },
-};
-
-// A function of the standard library, and what it makes.
-struct match {
-	const struct rule *rule;
-	const char *instance; // of the rule's template
-	size_t length;
-};
-
-// The name of a method of a template's instance; "" if the function is an instance itself.
-static const char *method_of(const char *name, size_t length)
-{
-	return strncmp(name + length, "::", 2) == 0 ? name + length + 2 : "";
-}
-
-static bool find_rule(const char *name, struct match *match)
-{
-	name += *name == '<'; // Rust: <alloc::vec::Vec<T>>::push
-	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++) {
-		const struct rule *rule = &rules[i];
-		size_t length;
-
-		if (strncmp(name, rule->template, strlen(rule->template)) != 0)
-			continue;
-		length = heap_template_length(name);
-		if (length == 0 ||
-		    strncmp(method_of(name, length), rule->method, strlen(rule->method)) != 0)
-			continue;
-		*match = (struct match){ rule, name, length };
-		return true;
-	}
-	return false;
-}
-
 // --- what each kind is --------------------------------------------------------
 
 struct finding {
@@ -125,18 +32,23 @@ struct finding {
 	struct made *made; // [kinds of objects]
 	uint32_t *count;   // [kinds of objects] how many objects there are of each
 	const heap_type_id *classes;
+	heap_type_id
+		*pointed; // [kinds of objects] the class that pointers lead to; NO_CLASS: several
 };
+
+#define NO_CLASS UINT32_MAX
 
 // The type of the blocks of a kind, or of their elements.
 struct made {
 	heap_type_id type;
-	enum form form;
+	enum library_form form;
+	bool is_found; // by the containers that they are parts of, not by symbols
 };
 
-// What the code on the way to a kind's blocks tells.
+// The evidence of the code on the way to the blocks of a kind.
 struct telling {
-	struct match match;   // a function of the standard library; rule is NULL: none
-	char class[MAX_NAME]; // whose constructor is called; "": none
+	struct library_match match; // a function of the standard library; rule is NULL: none
+	char class[MAX_NAME];       // whose constructor is called; "": none
 };
 
 /*
@@ -148,7 +60,7 @@ struct telling {
 static bool visit_call(const struct finding *finding, uint32_t kind, uint32_t function,
 		       uint64_t address, enum constructor_use *use, struct telling *telling)
 {
-	if (find_rule(finding->capture->strings.bytes + function, &telling->match))
+	if (library_rules_find(finding->capture->strings.bytes + function, &telling->match))
 		return true;
 	if (*use == CONSTRUCTOR_RETURNED)
 		*use = constructors_follow(finding->constructors, address,
@@ -185,23 +97,16 @@ static bool find_telling(const struct finding *finding, uint32_t kind, struct te
 
 // Takes what an instance of a template of the standard library makes.
 HEAP_MUST_CHECK
-static struct heap_error *apply_match(struct finding *finding, const struct match *match,
+static struct heap_error *apply_match(struct finding *finding, const struct library_match *match,
 				      struct made *made)
 {
-	char name[MAX_NAME], instance[MAX_NAME];
-
-	if (match->length >= sizeof(instance))
-		return NULL;
-	memcpy(instance, match->instance, match->length);
-	instance[match->length] = '\0';
-
-	size_t length = library_types_substitute(match->rule->made, instance, match->length, name,
-						 sizeof(name));
+	char name[MAX_NAME];
+	size_t length = library_rules_made(match, name, sizeof(name));
 
 	made->form = match->rule->form;
 	// std::make_unique<T []>
 	if (length > 2 && strcmp(name + length - 2, "[]") == 0) {
-		made->form = FORM_ARRAY;
+		made->form = LIBRARY_ARRAY;
 		length -= 2;
 	}
 	return library_types_find(finding->library, name, length, &made->type);
@@ -217,7 +122,7 @@ static struct heap_error *find_made(struct finding *finding, uint32_t kind)
 		return NULL;
 	if (telling.match.rule)
 		return apply_match(finding, &telling.match, made);
-	made->form = FORM_ONE;
+	made->form = LIBRARY_ONE;
 	return library_types_find(finding->library, telling.class, strlen(telling.class),
 				  &made->type);
 }
@@ -244,7 +149,7 @@ static uint64_t find_common_size(const struct finding *finding, heap_type_id typ
 	uint64_t size = 0, all = 0, best = 0;
 
 	for (uint32_t i = 0; i < kinds->count; i++) {
-		if (finding->made[i].type != type || finding->made[i].form != FORM_ONE)
+		if (finding->made[i].type != type || finding->made[i].form != LIBRARY_ONE)
 			continue;
 		all += finding->count[i];
 		if (finding->count[i] > best) {
@@ -262,7 +167,7 @@ static struct heap_error *learn_from_nodes(struct finding *finding)
 	for (uint32_t i = 0; i < finding->capture->objects.kinds.count; i++) {
 		const struct made *made = &finding->made[i];
 
-		if (made->type == HEAP_NO_TYPE || made->form != FORM_ONE ||
+		if (made->type == HEAP_NO_TYPE || made->form != LIBRARY_ONE ||
 		    heap_types_size(&finding->capture->snapshot.types, made->type) > 0)
 			continue;
 		HEAP_TRY(library_types_set_size(finding->library, made->type,
@@ -289,6 +194,14 @@ struct learning {
 	uint64_t start; // of the current element
 };
 
+// Notes the class that a pointer says the blocks of a kind are.
+static void note_pointed(const struct finding *finding, heap_object_id target, heap_type_id class)
+{
+	heap_type_id *known = &finding->pointed[finding->capture->objects.kind[target]];
+
+	*known = *known == HEAP_NO_TYPE || *known == class ? class : NO_CLASS;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *note_pointee(struct learning *learning, heap_type_id type,
 				       heap_object_id target, bool is_start)
@@ -299,7 +212,7 @@ static struct heap_error *note_pointee(struct learning *learning, heap_type_id t
 	struct pointee *pointee = NULL;
 
 	// It leads to an array of them.
-	if (made->type == type && made->form != FORM_ONE)
+	if (made->type == type && made->form != LIBRARY_ONE)
 		return NULL;
 	for (size_t i = 0; i < learning->pointees.count && !pointee; i++) {
 		if (learning->pointees.items[i].type == type)
@@ -314,6 +227,7 @@ static struct heap_error *note_pointee(struct learning *learning, heap_type_id t
 		pointee->agree++;
 	else
 		pointee->other++;
+	note_pointed(finding, target, is_start ? type : NO_CLASS);
 	return NULL;
 }
 
@@ -388,6 +302,75 @@ static struct heap_error *learn_from_pointers(struct finding *finding)
 	return library_types_complete(finding->library);
 }
 
+// --- parts of containers ------------------------------------------------------
+
+// The types of single blocks, by kind.
+HEAP_MUST_CHECK
+static struct heap_error *find_singles(const struct finding *finding, heap_type_id **result)
+{
+	size_t kinds = finding->capture->objects.kinds.count;
+	heap_type_id *singles = *result = calloc(kinds + 1, sizeof(*singles));
+
+	for (size_t i = 0; singles && i < kinds; i++) {
+		if (finding->made[i].type == HEAP_NO_TYPE)
+			singles[i] = finding->pointed[i] == NO_CLASS ? HEAP_NO_TYPE
+								     : finding->pointed[i];
+		else if (finding->made[i].form == LIBRARY_ONE)
+			singles[i] = finding->made[i].type;
+	}
+	return singles ? NULL : heap_error_out_of_memory();
+}
+
+// Takes the types of parts of containers for kinds that have none by symbols.
+static void take_parts(struct finding *finding, const struct node_types *found)
+{
+	for (uint32_t i = 0; i < finding->capture->objects.kinds.count; i++) {
+		bool is_array =
+			found->part[i] == CONTAINER_TEXT || found->part[i] == CONTAINER_BUCKETS;
+
+		if (finding->made[i].type == HEAP_NO_TYPE && found->result[i] != HEAP_NO_TYPE)
+			finding->made[i] =
+				(struct made){ found->result[i],
+					       is_array ? LIBRARY_ARRAY : LIBRARY_ONE, true };
+	}
+}
+
+static void nodes_deinit(struct container_nodes *nodes)
+{
+	container_nodes_deinit(nodes);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *find_parts(struct finding *finding)
+{
+	struct capture *capture = finding->capture;
+	size_t kinds = (size_t)capture->objects.kinds.count + 1;
+	CLEANUP_FREE bool *is_wanted = calloc(kinds, sizeof(*is_wanted));
+	CLEANUP_FREE uint8_t *part = calloc(kinds, sizeof(*part));
+	CLEANUP_FREE heap_type_id *result = calloc(kinds, sizeof(*result)), *singles = NULL;
+	CLEANUP(nodes_deinit) struct container_nodes nodes = { 0 };
+
+	if (!is_wanted || !part || !result)
+		return heap_error_out_of_memory();
+	for (uint32_t i = 0; i < capture->objects.kinds.count; i++)
+		is_wanted[i] = !sites_has_types(capture, capture->site_of_kind[i]);
+	HEAP_TRY(find_singles(finding, &singles));
+	HEAP_TRY(container_nodes_find(&nodes, capture, is_wanted));
+
+	struct node_types found = { .capture = capture,
+				    .library = finding->library,
+				    .nodes = &nodes,
+				    .classes = finding->classes,
+				    .singles = singles,
+				    .count = finding->count,
+				    .part = part,
+				    .result = result };
+
+	HEAP_TRY(node_types_find(&found));
+	take_parts(finding, &found);
+	return NULL;
+}
+
 // --- all kinds ----------------------------------------------------------------
 
 // Decides the type of a kind, by its size.
@@ -399,18 +382,21 @@ static struct heap_error *decide(struct finding *finding, uint32_t kind, struct 
 	uint64_t size = finding->capture->objects.kinds.list[kind].size;
 	uint64_t each = heap_types_size(types, made->type);
 	bool is_node =
-		made->form == FORM_DEQUE && size >= LEAST_DEQUE_NODE &&
+		made->form == LIBRARY_DEQUE && size >= LEAST_DEQUE_NODE &&
 		(each == 0 ? size <= DEQUE_BYTES
 			   : size == (each < DEQUE_BYTES ? DEQUE_BYTES / each * each : each));
 
+	uint8_t evidence = made->is_found ? HEAP_EVIDENCE_POINTER : HEAP_EVIDENCE_SITE;
+
+	result->evidence = evidence;
 	if (made->type == HEAP_NO_TYPE)
 		return NULL;
-	if (made->form == FORM_ONE) {
+	if (made->form == LIBRARY_ONE) {
 		if (size == (each ? each : find_common_size(finding, made->type)))
-			*result = (struct symbol_type){ made->type, 1 };
+			*result = (struct symbol_type){ made->type, 1, evidence };
 		return NULL;
 	}
-	if (made->form == FORM_DEQUE && !is_node) {
+	if (made->form == LIBRARY_DEQUE && !is_node) {
 		result->elements = size / 8;
 		return heap_types_add(&finding->capture->snapshot.types,
 				      &(struct heap_type){ .kind = HEAP_TYPE_POINTER,
@@ -423,7 +409,7 @@ static struct heap_error *decide(struct finding *finding, uint32_t kind, struct 
 		return library_types_add_array(finding->library, made->type, &result->type);
 	}
 	if (size % each == 0)
-		*result = (struct symbol_type){ made->type, size / each };
+		*result = (struct symbol_type){ made->type, size / each, evidence };
 	return NULL;
 }
 
@@ -438,6 +424,9 @@ static struct heap_error *decide_all(struct finding *finding, struct symbol_type
 	HEAP_TRY(library_types_complete(finding->library));
 	for (heap_object_id i = 0; i < objects->count; i++)
 		finding->count[objects->kind[i]]++;
+	HEAP_TRY(learn_from_nodes(finding));
+	HEAP_TRY(learn_from_pointers(finding));
+	HEAP_TRY(find_parts(finding));
 	HEAP_TRY(learn_from_nodes(finding));
 	HEAP_TRY(learn_from_pointers(finding));
 	for (uint32_t i = 0; i < objects->kinds.count; i++)
@@ -466,13 +455,15 @@ struct heap_error *symbol_types_init(struct symbol_types *symbols, struct captur
 	size_t kinds = (size_t)capture->objects.kinds.count + 1;
 	CLEANUP_FREE struct made *made = NULL;
 	CLEANUP_FREE uint32_t *count = NULL;
+	CLEANUP_FREE heap_type_id *pointed = NULL;
 	CLEANUP(finding_deinit) struct finding finding = { .capture = capture, .classes = classes };
 
 	if (!has_unknown_code(capture))
 		return NULL;
 	finding.made = made = calloc(kinds, sizeof(*made));
 	finding.count = count = calloc(kinds, sizeof(*count));
-	if (!made || !count)
+	finding.pointed = pointed = calloc(kinds, sizeof(*pointed));
+	if (!made || !count || !pointed)
 		return heap_error_out_of_memory();
 	HEAP_TRY(library_types_create(&capture->snapshot.types, &finding.library));
 	HEAP_TRY(constructors_create(capture, &finding.constructors));
@@ -495,7 +486,7 @@ struct heap_error *symbol_types_claim(const struct symbol_types *symbols,
 		if (made->type != HEAP_NO_TYPE)
 			HEAP_TRY(claims_add(claims, RANK_EXACT,
 					    &(struct claim){ i, made->type, made->elements,
-							     HEAP_EVIDENCE_SITE, true }));
+							     made->evidence, true }));
 	}
 	return NULL;
 }

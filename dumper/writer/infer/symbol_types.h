@@ -11,6 +11,8 @@
  *	std::_Rb_tree<int, std::pair<int const, Order*>, …>::…       a node of that pair
  *	std::__cxx11::basic_string<char, …>::_M_create               text
  *
+ * Where these are inlined, or stripped, the containers in memory tell their nodes (container_nodes.h).
+ *
  * Pointers in what is named so lead to more: the sizes of the program's classes are those of the
  * blocks that pointers to them lead to, if these agree.
  */
@@ -24,6 +26,7 @@ struct capture;
 struct symbol_type {
 	heap_type_id type; /**< HEAP_NO_TYPE: not known */
 	uint64_t elements;
+	uint8_t evidence; /**< enum heap_evidence */
 };
 
 struct symbol_types {

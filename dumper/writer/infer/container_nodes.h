@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef CONTAINER_NODES_H
+#define CONTAINER_NODES_H
+
+/**
+ * Blocks that containers of the C++ standard library allocate, by the structure of the containers in
+ * memory: for code without debug information, where all else was inlined or stripped.
+ *
+ *	a std::map, wherever it is                 its nodes
+ *	 color  parent ────────────────────────▶  color, parent (back), left, right, value
+ *	 left  right  count: 3
+ *
+ * A pointer to a block's start may be in such a head. It is one if all nodes lead back to it, all are
+ * blocks of one size, and they are as many as it says. The layouts are those of the ABIs of libstdc++ and libc++.
+ */
+
+#include "dumper/writer/scan/capture.h"
+
+/** A part of a container. */
+enum container_part {
+	CONTAINER_NONE,
+	CONTAINER_TREE_NODE, /**< of std::map, set, multimap, multiset */
+	CONTAINER_LIST_NODE,
+	CONTAINER_HASH_NODE, /**< of std::unordered_map and its like */
+	CONTAINER_BUCKETS,   /**< the table of these */
+	CONTAINER_TEXT,      /**< the characters of a std::string */
+	CONTAINER_PARTS,
+};
+
+struct container_nodes {
+	uint8_t *part;  /**< [objects] enum container_part */
+	bool is_libcxx; /**< they are libc++'s; else libstdc++'s */
+};
+
+/**
+ * Finds the nodes of all containers.
+ *
+ * @param is_wanted  [kinds of objects] those of others are left out
+ */
+HEAP_MUST_CHECK
+struct heap_error *container_nodes_find(struct container_nodes *nodes,
+					const struct capture *capture, const bool *is_wanted);
+
+void container_nodes_deinit(struct container_nodes *nodes);
+
+/** Where the value of a node begins. */
+uint64_t container_nodes_value(const struct container_nodes *nodes, enum container_part part);
+
+/** True if a std::string is at the start of @p words, whose address is @p address. */
+bool container_nodes_is_string(const struct container_nodes *nodes, const struct objects *objects,
+			       const uint64_t words[4], uint64_t address);
+
+#endif

@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/infer/node_types.h"
+
+#include "dumper/writer/infer/library_rules.h"
+#include "dumper/writer/scan/page_cache.h"
+#include "lib/base/array.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/demangle.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	WORD = 8,
+	MAX_NAME = 4096,
+	MAX_INSTANCES = 4096,
+	MAX_WORDS = 64,   // of a node that are read
+	MAX_FIELDS = 12,  // of a value whose type has no name
+	STRING_WORDS = 4, // of libstdc++'s std::string
+	SAMPLES = 64,     // nodes of each kind
+	AGREEMENT = 90,   // per cent of a kind's blocks that are such nodes
+	LEAST_ADDRESS = 65536,
+};
+
+#define STRING "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >"
+
+// The templates of nodes, and how symbols show those of containers.
+static const struct {
+	const char *stdcxx, *libcxx; // up to the value's type
+	const char *symbol, *other;  // mangled, of a container
+} templates[CONTAINER_PARTS] = {
+	[CONTAINER_TREE_NODE] = { "std::_Rb_tree_node<", "std::__1::__tree_node<", "8_Rb_treeI",
+				  "6__treeI" },
+	[CONTAINER_LIST_NODE] = { "std::_List_node<", "std::__1::__list_node<", "10_List_baseI",
+				  "4listI" },
+	[CONTAINER_HASH_NODE] = { "std::__detail::_Hash_node<", "std::__1::__hash_node<",
+				  "10_HashtableI", "12__hash_tableI" },
+};
+
+// A node of a container whose instance has symbols.
+struct instance {
+	heap_type_id type;
+	uint8_t part;
+};
+
+struct sample {
+	uint64_t address;
+	uint64_t words[MAX_WORDS];
+};
+
+struct search {
+	struct node_types *node_types;
+	struct heap_types *types;
+	struct pages *pages;
+	struct HEAP_ARRAY(struct instance) instances;
+	struct HEAP_ARRAY(struct sample) samples; // of the current kind
+	heap_object_id *first; // [kinds] one of the kind's nodes, HEAP_NO_OBJECT: none
+	heap_object_id *next;  // [objects] the next one of its kind
+};
+
+// --- instances by symbols ------------------------------------------------------
+
+static enum container_part part_of_symbol(const char *symbol)
+{
+	for (int part = 0; part < CONTAINER_PARTS; part++) {
+		if (templates[part].symbol && (strstr(symbol, templates[part].symbol) ||
+					       strstr(symbol, templates[part].other)))
+			return (enum container_part)part;
+	}
+	return CONTAINER_NONE;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_instance(struct search *search, const char *symbol)
+{
+	CLEANUP_FREE char *function = heap_demangle(symbol);
+	struct library_match match;
+	char name[MAX_NAME];
+	struct instance instance = { 0 };
+	size_t length;
+
+	if (!function || !library_rules_find_node(function, &match))
+		return NULL;
+	length = library_rules_made(&match, name, sizeof(name));
+	HEAP_TRY(library_types_find(search->node_types->library, name, length, &instance.type));
+	for (int part = 0; part < CONTAINER_PARTS; part++) {
+		const char *template = search->node_types->nodes->is_libcxx
+					       ? templates[part].libcxx
+					       : templates[part].stdcxx;
+
+		if (template && strncmp(name, template, strlen(template)) == 0)
+			instance.part = (uint8_t)part;
+	}
+	for (size_t i = 0; i < search->instances.count; i++) {
+		if (search->instances.items[i].type == instance.type)
+			return NULL;
+	}
+	return instance.part != CONTAINER_NONE ? heap_array_append(&search->instances, instance)
+					       : NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *find_instances(struct search *search)
+{
+	const struct modules *modules = &search->node_types->capture->modules;
+
+	for (size_t i = 0; i < modules->count; i++) {
+		const struct heap_elf_file *elf = modules->modules[i].elf;
+
+		for (size_t j = 0; elf && j < elf->symbol_count; j++) {
+			const struct heap_symbol *symbol = &elf->symbols[j];
+
+			if (search->instances.count < MAX_INSTANCES &&
+			    symbol->kind == HEAP_SYMBOL_FUNCTION &&
+			    part_of_symbol(symbol->name) != CONTAINER_NONE)
+				HEAP_TRY(add_instance(search, symbol->name));
+		}
+	}
+	return library_types_complete(search->node_types->library);
+}
+
+// --- contents ------------------------------------------------------------------
+
+HEAP_MUST_CHECK
+static struct heap_error *read_samples(struct search *search, uint32_t kind)
+{
+	const struct objects *objects = &search->node_types->capture->objects;
+	uint64_t size = objects->kinds.list[kind].size;
+	heap_object_id node = search->first[kind];
+
+	search->samples.count = 0;
+	for (int i = 0; i < SAMPLES && node != HEAP_NO_OBJECT; i++, node = search->next[node]) {
+		struct sample sample = { .address = objects->address[node] };
+
+		pages_read(search->pages, sample.address, sample.words,
+			   size < sizeof(sample.words) ? size : sizeof(sample.words));
+		HEAP_TRY(heap_array_append(&search->samples, sample));
+	}
+	return NULL;
+}
+
+// The type of the block that begins at an address, if that is known to be one value.
+static heap_type_id single_at(const struct search *search, uint64_t address)
+{
+	const struct node_types *node_types = search->node_types;
+	const struct objects *objects = &node_types->capture->objects;
+	heap_object_id object = objects_find(objects, address);
+
+	if (object == HEAP_NO_OBJECT || objects->address[object] != address)
+		return HEAP_NO_TYPE;
+	return node_types->classes[object] != HEAP_NO_TYPE
+		       ? node_types->classes[object]
+		       : node_types->singles[objects->kind[object]];
+}
+
+static bool is_address(const struct search *search, uint64_t word)
+{
+	return word >= LEAST_ADDRESS && image_find(&search->node_types->capture->image, word);
+}
+
+// The contents of nodes against the pointers of a type.
+struct agreement {
+	const struct search *search;
+	const struct sample *sample;
+	uint64_t value;   // where it begins
+	bool contradicts; // a pointer leads elsewhere
+	bool confirms;    // to a block that is known to be its target
+};
+
+static bool visit_pointer(void *context, uint64_t offset, heap_type_id pointer)
+{
+	struct agreement *agreement = context;
+	const struct search *search = agreement->search;
+	heap_type_id target = search->types->types[pointer].target;
+	heap_type_id single;
+	uint64_t word;
+
+	if (offset < agreement->value || offset / WORD >= MAX_WORDS)
+		return true;
+	word = agreement->sample->words[offset / WORD];
+	if (word == 0 || target == HEAP_NO_TYPE)
+		return true;
+	single = single_at(search, word);
+	if (!is_address(search, word))
+		agreement->contradicts = true;
+	else if (single != HEAP_NO_TYPE && single == target)
+		agreement->confirms = true;
+	// A pointer to a base class leads to others.
+	else if (single != HEAP_NO_TYPE &&
+		 !(search->types->types[single].flags & HEAP_TYPE_POLYMORPHIC))
+		agreement->contradicts = true;
+	return !agreement->contradicts;
+}
+
+static struct agreement compare(const struct search *search, const struct instance *instance)
+{
+	struct agreement agreement = {
+		.search = search,
+		.value = container_nodes_value(search->node_types->nodes,
+					       (enum container_part)instance->part),
+	};
+
+	for (size_t i = 0; i < search->samples.count && !agreement.contradicts; i++) {
+		agreement.sample = &search->samples.items[i];
+		heap_types_visit_pointers(search->types, instance->type, visit_pointer, &agreement);
+	}
+	return agreement;
+}
+
+// The only instance that the nodes can be of. Lists are inlined without a trace: one that is known need not be theirs.
+static heap_type_id find_instance(const struct search *search, enum container_part part,
+				  uint64_t size)
+{
+	heap_type_id result = HEAP_NO_TYPE;
+	bool has_unknown = false;
+
+	for (size_t i = 0; i < search->instances.count; i++) {
+		const struct instance *instance = &search->instances.items[i];
+		uint64_t own = heap_types_size(search->types, instance->type);
+		struct agreement agreement;
+
+		if (instance->part != part || (own != 0 && own != size))
+			continue;
+		has_unknown = has_unknown || own == 0;
+		agreement = compare(search, instance);
+		if (own == 0 || agreement.contradicts ||
+		    (part == CONTAINER_LIST_NODE && !agreement.confirms))
+			continue;
+		if (result != HEAP_NO_TYPE)
+			return HEAP_NO_TYPE;
+		result = instance->type;
+	}
+	return has_unknown ? HEAP_NO_TYPE : result;
+}
+
+// --- values without a name -----------------------------------------------------
+
+static bool are_strings(const struct search *search, uint64_t word)
+{
+	const struct node_types *node_types = search->node_types;
+
+	for (size_t i = 0; i < search->samples.count; i++) {
+		const struct sample *sample = &search->samples.items[i];
+
+		if (!container_nodes_is_string(node_types->nodes, &node_types->capture->objects,
+					       &sample->words[word], sample->address + word * WORD))
+			return false;
+	}
+	return true;
+}
+
+static bool are_pointers(const struct search *search, uint64_t word)
+{
+	size_t pointers = 0, zeros = 0;
+
+	for (size_t i = 0; i < search->samples.count; i++) {
+		zeros += search->samples.items[i].words[word] == 0;
+		pointers += is_address(search, search->samples.items[i].words[word]);
+	}
+	return pointers > 0 && pointers + zeros == search->samples.count;
+}
+
+// Finds the type of the value's next field, and appends that to the value's name.
+HEAP_MUST_CHECK
+static struct heap_error *find_field(struct search *search, uint64_t at, uint64_t end, char *name,
+				     size_t size, heap_type_id *type)
+{
+	const char *field = "long", *label = "long";
+	size_t length = strlen(name);
+
+	if (at + STRING_WORDS <= end && are_strings(search, at)) {
+		field = STRING;
+		label = "std::string";
+	} else if (are_pointers(search, at)) {
+		field = "void*";
+		label = "ptr";
+	}
+	snprintf(name + length, size - length, "%s%s", length > 1 ? ", " : "", label);
+	HEAP_TRY(library_types_find(search->node_types->library, field, strlen(field), type));
+	return library_types_complete(search->node_types->library);
+}
+
+// Adds the type of a value by its contents, as "{std::string, ptr}".
+HEAP_MUST_CHECK
+static struct heap_error *add_value(struct search *search, uint64_t start, uint64_t size,
+				    heap_type_id *result)
+{
+	struct heap_type type = { .kind = HEAP_TYPE_STRUCT, .size = size - start };
+	struct heap_member members[MAX_FIELDS];
+	char name[MAX_NAME] = "{", label[32];
+
+	for (uint64_t at = start; at + WORD <= size && type.members < MAX_FIELDS;) {
+		struct heap_member member = { .offset = at - start };
+
+		HEAP_TRY(find_field(search, at / WORD, size / WORD, name, sizeof(name),
+				    &member.type));
+		snprintf(label, sizeof(label), "at_%" PRIu64, member.offset);
+		HEAP_TRY(heap_types_add_string(search->types, label, &member.name));
+		members[type.members++] = member;
+		at += heap_types_size(search->types, member.type);
+	}
+	strcat(name, "}");
+	HEAP_TRY(heap_types_add_string(search->types, name, &type.name));
+	type.first_member = search->types->member_count;
+	for (uint32_t i = 0; i < type.members; i++)
+		HEAP_TRY(heap_types_add_member(search->types, &members[i]));
+	return library_types_add(search->node_types->library, &type, result);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_node(struct search *search, enum container_part part, uint64_t size,
+				   heap_type_id *result)
+{
+	bool is_libcxx = search->node_types->nodes->is_libcxx;
+	uint64_t start = container_nodes_value(search->node_types->nodes, part);
+	heap_type_id value;
+	char name[2 * MAX_NAME];
+
+	if (size <= start || size > MAX_WORDS * WORD)
+		return NULL;
+	HEAP_TRY(add_value(search, start, size, &value));
+	snprintf(name, sizeof(name), "%s%s%s>",
+		 is_libcxx ? templates[part].libcxx : templates[part].stdcxx,
+		 heap_types_string(search->types, search->types->types[value].name),
+		 is_libcxx ? ", void*" : "");
+	HEAP_TRY(library_types_find(search->node_types->library, name, strlen(name), result));
+	return library_types_complete(search->node_types->library);
+}
+
+// A list's value of one word, if that leads to one class alone: List_node<Order*>.
+HEAP_MUST_CHECK
+static struct heap_error *add_list_of_pointers(struct search *search, uint64_t size,
+					       heap_type_id *result)
+{
+	uint64_t at = container_nodes_value(search->node_types->nodes, CONTAINER_LIST_NODE) / WORD;
+	heap_type_id target = HEAP_NO_TYPE;
+	char name[MAX_NAME];
+
+	for (size_t i = 0; i < search->samples.count && size == (at + 1) * WORD; i++) {
+		heap_type_id single = single_at(search, search->samples.items[i].words[at]);
+
+		if (single == HEAP_NO_TYPE || (i > 0 && single != target) ||
+		    (search->types->types[single].flags & HEAP_TYPE_POLYMORPHIC))
+			return NULL;
+		target = single;
+	}
+	if (target == HEAP_NO_TYPE)
+		return NULL;
+	snprintf(name, sizeof(name), "%s%s*%s>",
+		 search->node_types->nodes->is_libcxx ? templates[CONTAINER_LIST_NODE].libcxx
+						      : templates[CONTAINER_LIST_NODE].stdcxx,
+		 heap_types_string(search->types, search->types->types[target].name),
+		 search->node_types->nodes->is_libcxx ? ", void*" : "");
+	HEAP_TRY(library_types_find(search->node_types->library, name, strlen(name), result));
+	return library_types_complete(search->node_types->library);
+}
+
+// --- all kinds -----------------------------------------------------------------
+
+HEAP_MUST_CHECK
+static struct heap_error *find_type(struct search *search, uint32_t kind)
+{
+	struct node_types *node_types = search->node_types;
+	enum container_part part = (enum container_part)node_types->part[kind];
+	uint64_t size = node_types->capture->objects.kinds.list[kind].size;
+	heap_type_id *result = &node_types->result[kind];
+	static const char buckets[] = "std::__detail::_Hash_node_base*";
+
+	if (part == CONTAINER_TEXT)
+		return library_types_find(node_types->library, "char", strlen("char"), result);
+	if (part == CONTAINER_BUCKETS)
+		return library_types_find(
+			node_types->library, node_types->nodes->is_libcxx ? "void*" : buckets,
+			node_types->nodes->is_libcxx ? strlen("void*") : strlen(buckets), result);
+	HEAP_TRY(read_samples(search, kind));
+	*result = find_instance(search, part, size);
+	if (*result == HEAP_NO_TYPE && part == CONTAINER_LIST_NODE)
+		HEAP_TRY(add_list_of_pointers(search, size, result));
+	return *result == HEAP_NO_TYPE ? add_node(search, part, size, result) : NULL;
+}
+
+// Finds out what nearly all blocks of each kind are, and links these.
+HEAP_MUST_CHECK
+static struct heap_error *sort_nodes(struct search *search)
+{
+	const struct node_types *node_types = search->node_types;
+	const struct objects *objects = &node_types->capture->objects;
+	uint32_t kinds = objects->kinds.count;
+	CLEANUP_FREE uint32_t *agree = calloc((size_t)kinds + 1, sizeof(*agree));
+
+	search->first = malloc(((size_t)kinds + 1) * sizeof(*search->first));
+	search->next = malloc(((size_t)objects->count + 1) * sizeof(*search->next));
+	if (!agree || !search->first || !search->next)
+		return heap_error_out_of_memory();
+	for (uint32_t i = 0; i < kinds; i++)
+		search->first[i] = HEAP_NO_OBJECT;
+	for (heap_object_id i = objects->count; i-- > 0;) {
+		uint32_t kind = objects->kind[i];
+		uint8_t part = node_types->nodes->part[i];
+
+		if (part == CONTAINER_NONE)
+			continue;
+		node_types->part[kind] = agree[kind] == 0 ? part : node_types->part[kind];
+		agree[kind] += node_types->part[kind] == part;
+		search->next[i] = search->first[kind];
+		search->first[kind] = i;
+	}
+	for (uint32_t i = 0; i < kinds; i++) {
+		if (agree[i] * UINT64_C(100) < node_types->count[i] * (uint64_t)AGREEMENT)
+			node_types->part[i] = CONTAINER_NONE;
+	}
+	return NULL;
+}
+
+static void release_search(struct search *search)
+{
+	pages_destroy(search->pages);
+	heap_array_deinit(&search->instances);
+	heap_array_deinit(&search->samples);
+	free(search->first);
+	free(search->next);
+}
+
+struct heap_error *node_types_find(struct node_types *node_types)
+{
+	CLEANUP(release_search)
+	struct search search = { .node_types = node_types,
+				 .types = &node_types->capture->snapshot.types,
+				 .pages = pages_create(&node_types->capture->image,
+						       PAGES_IN_ORDER) };
+
+	if (!search.pages)
+		return heap_error_out_of_memory();
+	HEAP_TRY(sort_nodes(&search));
+	HEAP_TRY(find_instances(&search));
+	for (uint32_t i = 0; i < node_types->capture->objects.kinds.count; i++) {
+		if (node_types->part[i] != CONTAINER_NONE)
+			HEAP_TRY(find_type(&search, i));
+	}
+	return NULL;
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef NODE_TYPES_H
+#define NODE_TYPES_H
+
+/**
+ * The types of the nodes that container_nodes.h finds.
+ *
+ * The symbols of a program name instances of containers, even where the code that allocates is inlined. A
+ * node's type is that of the only instance which has the node's size, and whose pointers agree with the
+ * nodes' contents. Otherwise, as in stripped programs, the name says what is known:
+ *
+ *	std::_Rb_tree_node<{std::string, ptr}>
+ */
+
+#include "dumper/writer/infer/container_nodes.h"
+#include "dumper/writer/infer/library_types.h"
+
+struct node_types {
+	struct capture *capture;
+	struct library_types *library;
+	const struct container_nodes *nodes;
+	const heap_type_id *classes; /**< [objects] by vtables */
+	const heap_type_id *singles; /**< [kinds] what each of the kind's blocks is known to be */
+	const uint32_t *count;       /**< [kinds] of objects */
+	uint8_t *part;               /**< [kinds] gets what nearly all blocks of the kind are */
+	heap_type_id *result;        /**< [kinds] gets their types, or elements', if any */
+};
+
+/** Finds the types of all kinds of nodes. */
+HEAP_MUST_CHECK
+struct heap_error *node_types_find(struct node_types *node_types);
+
+#endif
