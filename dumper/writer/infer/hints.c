@@ -64,12 +64,10 @@ static bool is_same(const struct hint *one, const struct hint *other)
 static uint32_t *find_slot(const struct inference *inference, const struct hint *hint)
 {
 	const struct hint_table *table = &inference->hints.table;
-	uint64_t hash = (uint64_t)hint->object << 32 | hint->interior;
-	size_t at;
+	size_t at = heap_hash_pair((uint64_t)hint->object << 32 | hint->interior,
+				   (uint64_t)hint->type << 1 | hint->either) &
+		    (table->size - 1);
 
-	hash = heap_hash_scatter(heap_hash_scatter(hash) ^
-				 ((uint64_t)hint->type << 1 | hint->either));
-	at = (hash >> 20) & (table->size - 1);
 	while (table->slots[at] != NO_HINT &&
 	       !is_same(&inference->hints.list[table->slots[at]], hint)) {
 		progress_step();
