@@ -279,6 +279,9 @@ static struct heap_error *advance(struct inference *inference, int small, uint64
 		HEAP_TRY(block_prefixes_find(inference, BLOCK_PREFIX_TEXTS, true, named));
 	if (*named == 0 && pass(inference, &inference->unions, FEW_FOR_UNIONS))
 		HEAP_TRY(union_tags_learn(inference, named));
+	// Before chains are named node by node.
+	if (*named == 0 && small > 0 && pass(inference, &inference->likeness, FEW_TO_LEARN))
+		HEAP_TRY(likeness_claim(inference, named));
 	if (*named == 0)
 		HEAP_TRY(name_likely(inference, named));
 	if (*named == 0 && pass(inference, &inference->all_kinds, FEW_NEW)) {

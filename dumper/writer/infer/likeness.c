@@ -125,8 +125,7 @@ static struct heap_error *gather_structs(const struct layouts *layouts, struct l
 static bool is_open(const struct inference *inference, heap_object_id object)
 {
 	return inference->claims.rank[object] == RANK_NONE &&
-	       !inference->claims.is_renamed[object] && !pools_have(&inference->pools, object) &&
-	       inference_prefix(inference, object) == 0;
+	       !inference->claims.is_renamed[object] && inference_prefix(inference, object) == 0;
 }
 
 static bool is_text(const struct inference *inference, heap_object_id object)
@@ -136,6 +135,21 @@ static bool is_text(const struct inference *inference, heap_object_id object)
 
 	content_read(inference, object, words, &content);
 	return content_is_text(inference, &content, inference_size(inference, object));
+}
+
+// True if other slots say that there is a @p type at a place of an object.
+static bool has_hint(const struct inference *inference, heap_object_id object, heap_type_id type,
+		     uint64_t interior)
+{
+	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	     at = inference->hints.list[at].next) {
+		const struct hint *hint = &inference->hints.list[at];
+
+		progress_step();
+		if (hint->type == type && hint->interior == interior && !hint->either)
+			return true;
+	}
+	return false;
 }
 
 // How much the object that a pointer leads to proves that the pointer is one to @p pointee.
@@ -149,9 +163,10 @@ static uint32_t prove_pointer(const struct inference *inference, uint32_t edge,
 			snapshot->type[target] != HEAP_NO_TYPE;
 
 	if (layouts_is_compound(&inference->layouts, pointee))
-		return is_named && inference_has(inference, target, pointee, interior)
-			       ? PROOF_STRUCT
-			       : 0;
+		return is_named ? inference_has(inference, target, pointee, interior) ? PROOF_STRUCT
+										      : 0
+		       : has_hint(inference, target, pointee, interior) ? PROOF_STRUCT
+									: 0;
 	if (!layouts_is_character(&inference->layouts, pointee) || interior != 0)
 		return 0;
 	if (is_named)
@@ -161,48 +176,107 @@ static uint32_t prove_pointer(const struct inference *inference, uint32_t edge,
 	return is_text(inference, target) ? PROOF_TEXT : 0;
 }
 
-// How much a block's pointers prove that it is of a type.
+// How well a block agrees with a type.
+struct agreement {
+	heap_type_id type;
+	uint32_t proof; // by what its pointers lead to
+	int score;      // of its content; below 0 if that contradicts
+};
+
+static bool is_better(const struct agreement *one, const struct agreement *other)
+{
+	return one->proof != other->proof ? one->proof > other->proof : one->score > other->score;
+}
+
+// How much the pointers to a block prove that it is of a type. One to the start of a part may as well lead to
+// an array of such parts.
+static uint32_t prove_hints(const struct inference *inference, heap_object_id object,
+			    heap_type_id type)
+{
+	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	     at = inference->hints.list[at].next) {
+		const struct hint *hint = &inference->hints.list[at];
+
+		progress_step();
+		if ((hint->type == type || !layouts_is_start(hint->interior)) &&
+		    hint_ask(inference, hint, type) == VERDICT_FOR)
+			return PROOF_STRUCT;
+	}
+	return 0;
+}
+
+// How much the pointers to a block, and those in it, prove that it is of a type. Of a union's members at
+// one place the best counts.
 static uint32_t prove(const struct inference *inference, heap_object_id object, heap_type_id type)
 {
 	const struct heap_slots *slots = heap_slot_table_get(&inference->layouts.slots, type);
-	uint32_t proof = 0;
+	uint32_t proof = prove_hints(inference, object, type);
+	uint32_t here = 0;
 
 	for (uint32_t i = 0; slots && i < slots->count && i < MAX_SLOTS; i++) {
 		const struct heap_slot *slot = &slots->list[i];
-		uint32_t edge;
+		uint32_t one, edge = slot->pointee == HEAP_NO_TYPE
+					     ? UINT32_MAX
+					     : heap_edge_at(&inference->capture->snapshot, object,
+							    slot->offset);
 
 		progress_step();
-		if (slot->pointee == HEAP_NO_TYPE)
-			continue;
-		edge = heap_edge_at(&inference->capture->snapshot, object, slot->offset);
-		if (edge != UINT32_MAX)
-			proof += prove_pointer(inference, edge, slot->pointee);
+		if (i > 0 && slots->list[i - 1].offset != slot->offset) {
+			proof += here;
+			here = 0;
+		}
+		one = edge == UINT32_MAX ? 0 : prove_pointer(inference, edge, slot->pointee);
+		here = one > here ? one : here;
 	}
-	return proof;
+	return proof + here;
 }
 
-// The least size that a block may have been asked for with.
-static uint64_t least_size(const struct inference *inference, heap_object_id object)
+static struct agreement compare(const struct inference *inference, const struct content *content,
+				heap_type_id type)
 {
-	return inference_size(inference, object) - inference_slack(inference, object);
+	struct agreement result = { .type = type,
+				    .score = content_score(inference, content, type, 1) };
+
+	if (hints_ask(inference, content->object, type) == VERDICT_AGAINST)
+		result.score = -1;
+	if (result.score >= 0)
+		result.proof = prove(inference, content->object, type);
+	return result;
 }
 
-// True if a struct other than @p type agrees with a block's content as well, by its score.
+// True if a type has unions, which content does not judge.
+static bool has_union(const struct inference *inference, heap_type_id type)
+{
+	const struct heap_slots *slots = heap_slot_table_get(&inference->layouts.slots, type);
+
+	for (uint32_t i = 1; slots && i < slots->count; i++) {
+		if (slots->list[i].offset == slots->list[i - 1].offset)
+			return true;
+	}
+	return false;
+}
+
+// True if a struct other than the best one agrees as well.
 static bool has_rival(const struct inference *inference, const struct likeness *likeness,
-		      const struct content *content, heap_type_id type, int score)
+		      const struct content *content, const struct agreement *best)
 {
 	const struct layouts *layouts = &inference->layouts;
 	const heap_type_id *structs = likeness->structs.items;
 	const size_t count = likeness->structs.count;
-	uint64_t least = least_size(inference, content->object);
 	uint64_t size = inference_size(inference, content->object);
+	uint64_t least = size - inference_slack(inference, content->object);
 
 	for (size_t i = heap_partition_point(at, (size_t)0, count,
 					     layouts_size(layouts, structs[at]) < least);
 	     i < count && layouts_size(layouts, structs[i]) <= size; i++) {
+		struct agreement rival;
+
 		progress_step();
-		if (structs[i] != type && !layouts_says_more(layouts, type, structs[i]) &&
-		    content_score(inference, content, structs[i], 1) >= score)
+		if (structs[i] == best->type || layouts_says_more(layouts, best->type, structs[i]))
+			continue;
+		rival = compare(inference, content, structs[i]);
+		if (rival.score >= 0 && rival.proof >= best->proof &&
+		    (!is_better(best, &rival) || has_union(inference, structs[i])))
 			return true;
 	}
 	return false;
@@ -215,27 +289,22 @@ static heap_type_id find(const struct inference *inference, const struct likenes
 	const struct known *known = likeness->known.items;
 	const size_t count = likeness->known.count;
 	uint64_t size = inference_size(inference, object);
-	heap_type_id best = HEAP_NO_TYPE;
-	int best_score = 0;
+	struct agreement best = { HEAP_NO_TYPE, LEAST_PROOF - 1, 0 };
 	struct content content;
 
 	content_read(inference, object, words, &content);
 	for (size_t i = heap_partition_point(at, (size_t)0, count, known[at].size < size);
 	     i < count && known[i].size == size; i++) {
-		int score;
+		struct agreement own;
 
-		if (known[i].blocks < LEAST_BLOCKS ||
-		    hints_ask(inference, object, known[i].type) == VERDICT_AGAINST ||
-		    prove(inference, object, known[i].type) < LEAST_PROOF)
+		if (known[i].blocks < LEAST_BLOCKS)
 			continue;
-		score = content_score(inference, &content, known[i].type, 1);
-		if (score > best_score) {
-			best = known[i].type;
-			best_score = score;
-		}
+		own = compare(inference, &content, known[i].type);
+		if (own.score > 0 && own.proof >= LEAST_PROOF && is_better(&own, &best))
+			best = own;
 	}
-	return best != HEAP_NO_TYPE && !has_rival(inference, likeness, &content, best, best_score)
-		       ? best
+	return best.type != HEAP_NO_TYPE && !has_rival(inference, likeness, &content, &best)
+		       ? best.type
 		       : HEAP_NO_TYPE;
 }
 

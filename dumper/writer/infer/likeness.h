@@ -3,9 +3,11 @@
 #define LIKENESS_H
 
 /**
- * Likeness: where no sites are known, as after an attach, a block that nothing leads to, or only a void *,
- * gets the type of other blocks of its size, if its pointers lead to what theirs do. That is how leaked
- * blocks get the types of those that are still in use. No other type of that size may agree as well.
+ * Likeness: where no sites are known, as after an attach, a block without a name gets the type of five or
+ * more others of its size, if the pointers in it lead to what theirs do, or one to the middle of it leads to a
+ * part of that type. So leaked blocks, which nothing leads to, get the types of those that are still in use,
+ * and the nodes of a list through their links are named at once rather than one after another. No other
+ * type of that size may agree as well.
  */
 
 #include "dumper/writer/infer/inference.h"
