@@ -14,7 +14,7 @@ my $table = Judge::heading();
 # nowhere while it waits. values: many values in a row are as good as the structs that begin with one.
 my %least = ((map { $_ => 95 } qw(parser cache shapes store sessions hierarchy engine ir classes variants)),
     json => 35, values => 85, index => 50, interpreter => 90, lisp => 3, kv => 70, leaks => 90, recycled => 90,
-    collector => 95);
+    collector => 95, btree => 90);
 for my $name (sort keys %least) {
     my $result = eval { Judge::program($name, 'gcc-O2') };
     ok $result, "$name: attached" or diag $@;

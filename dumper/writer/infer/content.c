@@ -94,6 +94,15 @@ static bool may_point_to(const struct image *image, uint64_t address, enum heap_
 			   (mapping->protection & PROT_EXEC));
 }
 
+// True if a block without a name may be one value of a type, or several, as far as its size tells.
+static bool has_size_of(const struct inference *inference, heap_object_id object, heap_type_id type)
+{
+	uint64_t stride = layouts_size(&inference->layouts, type);
+
+	return stride == 0 || layouts_is_flexible(&inference->layouts, type) ||
+	       inference_size(inference, object) % stride <= inference_slack(inference, object);
+}
+
 // Scores a pointer: positive for a word that may point to something of that type.
 static int pointer_score(const struct check *check, uint64_t offset, heap_type_id pointee)
 {
@@ -138,11 +147,13 @@ static int pointer_score(const struct check *check, uint64_t offset, heap_type_i
 		    inference_size(inference, target) - interior &&
 	    !layouts_is_flexible(&inference->layouts, pointee))
 		return CONTRADICTED;
-	if (inference->claims.name_rank[target] > RANK_VOTE ||
-	    inference_has(inference, target, pointee, interior) ||
-	    inference_is_raw(inference, target, interior))
-		return CONFIRMED;
-	return CONTRADICTED;
+	// A larger block may begin with such a value, but nothing shows that this one does.
+	if (inference->claims.name_rank[target] > RANK_VOTE)
+		return interior > 0 || has_size_of(inference, target, pointee) ? CONFIRMED : 0;
+	return inference_has(inference, target, pointee, interior) ||
+			       inference_is_raw(inference, target, interior)
+		       ? CONFIRMED
+		       : CONTRADICTED;
 }
 
 static int scalar_score(const struct check *check, uint64_t offset, heap_type_id id)
