@@ -4,6 +4,7 @@
 #include "dumper/writer/base/machine.h"
 #include "dumper/writer/infer/headers.h"
 #include "dumper/writer/scan/module_types.h"
+#include "dumper/writer/scan/standard.h"
 #include "lib/base/cleanup.h"
 
 #include <stdlib.h>
@@ -14,6 +15,7 @@ enum {
 	RESULT_REGISTER = 0,
 	FAKE_STACK = 0x40000000, // anywhere: only differences count
 	MAX_BASES = 16,          // of bases and first members of a class
+	MAX_INLINED = 16,        // functions inlined into each other at one address
 };
 
 // --- the variable that gets the block ----------------------------------------
@@ -227,10 +229,27 @@ static void find_whole(const struct heap_types *types, const struct module_site_
 			&(struct holder){ heap_types_strip(types, list[i].pointee), true });
 }
 
+// The depth of the innermost function that is in no standard library.
+static size_t find_own_depth(struct capture *capture, struct module *module, uint64_t address)
+{
+	struct code_place places[MAX_INLINED];
+	size_t count = module_describe(module, address, address - 1, &capture->strings, places,
+				       MAX_INLINED);
+
+	return standard_skip(module, &capture->strings, address - 1, places, count);
+}
+
+// True if a type is bytes, which the functions of standard libraries allocate for whatever their callers make.
+static bool is_bytes(const struct heap_types *types, heap_type_id type)
+{
+	return types->types[type].kind == HEAP_TYPE_BASE && types->types[type].size == 1;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *fill(struct capture *capture, struct module *module, uint64_t address,
 			       struct site_types *site_types)
 {
+	const size_t own_depth = find_own_depth(capture, module, address);
 	CLEANUP_FREE struct module_site_type *types = NULL;
 	size_t count = 0;
 	struct heap_error *error =
@@ -259,7 +278,8 @@ static struct heap_error *fill(struct capture *capture, struct module *module, u
 	for (size_t i = 0; i < count; i++) {
 		heap_type_id type = heap_types_strip(&capture->snapshot.types, types[i].pointee);
 
-		if (type != HEAP_NO_TYPE && types[i].depth <= last)
+		if (type != HEAP_NO_TYPE && types[i].depth <= last &&
+		    (types[i].depth >= own_depth || !is_bytes(&capture->snapshot.types, type)))
 			add(site_types, &(struct site_type){ type, types[i].depth, false });
 	}
 	return NULL;
