@@ -331,6 +331,7 @@ struct relation_entry {
 struct catalog {
 	struct zone *zone;
 	struct table *by_id;
+	struct row *rows[20]; // of its own tables; plans have theirs by void *
 };
 
 static void table_grow(struct zone *zone, struct table *table)
@@ -391,10 +392,12 @@ int main(void)
 	*own = (struct zone){ NULL, "catalog" };
 	planner = NEW(struct planner);
 	*planner = (struct planner){ .zone = zone, .catalog = NEW(struct catalog) };
-	*planner->catalog = (struct catalog){ own, TAKE(own, struct table) };
+	*planner->catalog = (struct catalog){ .zone = own, .by_id = TAKE(own, struct table) };
 	*planner->catalog->by_id = (struct table){ .key_size = sizeof(uint32_t),
 						   .entry_size = sizeof(struct relation_entry) };
 	catalog_fill(planner->catalog, 300);
+	for (unsigned i = 0; i < 20; i++)
+		planner->catalog->rows[i] = make_row(own, i);
 	for (unsigned i = 0; i < 400; i++)
 		planner->queries = list_append(zone, planner->queries, make_query(zone, i));
 	truth_capture();

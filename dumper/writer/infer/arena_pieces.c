@@ -367,6 +367,38 @@ static void join_edges(const struct arena_pieces *pieces, struct capture *captur
 
 struct parts HEAP_ARRAY(struct heap_part);
 
+// The types of what no value lies in. Their names are none of C's.
+struct unused_types {
+	heap_type_id free, slack;
+};
+
+HEAP_MUST_CHECK
+static struct heap_error *add_type(struct heap_types *types, const char *name, heap_type_id *result)
+{
+	struct heap_type type = { .kind = HEAP_TYPE_BASE, .size = 1 };
+
+	HEAP_TRY(heap_types_add_string(types, name, &type.name));
+	return heap_types_add(types, &type, result);
+}
+
+// Adds the bytes behind the struct that a chunk is, which its allocator has added to round the size up.
+HEAP_MUST_CHECK
+static struct heap_error *add_slack(const struct capture *capture, heap_object_id piece,
+				    const struct heap_part *part, const struct unused_types *unused,
+				    struct parts *parts)
+{
+	const struct heap_types *types = &capture->snapshot.types;
+	uint64_t size = objects_size(&capture->objects, piece);
+	uint64_t used = heap_types_size(types, part->type) * part->elements;
+
+	if (!(capture->objects.flags[piece] & ARENA_ROUNDED) || used == 0 || used >= size ||
+	    heap_types_flexible(types, part->type, NULL, NULL))
+		return NULL;
+	return heap_array_append(
+		parts, ((struct heap_part){ part->object, part->offset + used, unused->slack,
+					    size - used, HEAP_EVIDENCE_POOL }));
+}
+
 // The type that nearly all headers of a size have, as far as pointers lead to them; HEAP_NO_TYPE: there is none.
 static heap_type_id header_type(const struct capture *capture, uint64_t size)
 {
@@ -391,26 +423,26 @@ static heap_type_id header_type(const struct capture *capture, uint64_t size)
 										    : HEAP_NO_TYPE;
 }
 
-// True if a place of an object is in the members of the struct that the whole arena is.
+// The arena that an object is, if it is a struct; NULL: it is none.
 //
 // @param at  the first arena that may be that object's; moved on
-static bool is_in_struct(const struct arenas *arenas, uint32_t *at, heap_object_id object,
-			 uint64_t offset)
+static const struct arena *find_struct(const struct arenas *arenas, uint32_t *at,
+				       heap_object_id object)
 {
 	const struct arena *arena;
 
 	while (*at < arenas->count && arenas->list[*at].object < object)
 		++*at;
 	arena = &arenas->list[*at];
-	return *at < arenas->count && arena->object == object && arena->type != HEAP_NO_TYPE &&
-	       offset < arena->start;
+	return *at < arenas->count && arena->object == object && arena->type != HEAP_NO_TYPE ? arena
+											     : NULL;
 }
 
 // The typed pieces of arenas, and the parts of pieces.
 HEAP_MUST_CHECK
 static struct heap_error *join_parts(const struct arena_pieces *pieces,
 				     const struct capture *capture, const heap_object_id *wholes,
-				     struct parts *parts)
+				     const struct unused_types *unused, struct parts *parts)
 {
 	const struct heap_snapshot *snapshot = &capture->snapshot;
 	const struct objects *objects = &capture->objects;
@@ -431,10 +463,16 @@ static struct heap_error *join_parts(const struct arena_pieces *pieces,
 			part.elements = 1;
 			part.evidence = HEAP_EVIDENCE_VOTE;
 		}
-		bool is_hidden = is_in_struct(&pieces->arenas, &arena, whole, part.offset);
+		const struct arena *known = find_struct(&pieces->arenas, &arena, whole);
+		bool is_hidden = known && part.offset < known->start;
 
-		if (is_cut(pieces, whole) && part.type != HEAP_NO_TYPE && !is_hidden)
+		if ((objects->flags[i] & ARENA_UNUSED) && !known)
+			part = (struct heap_part){ whole, part.offset, unused->free,
+						   objects_size(objects, i), HEAP_EVIDENCE_POOL };
+		if (is_cut(pieces, whole) && part.type != HEAP_NO_TYPE && !is_hidden) {
 			HEAP_TRY(heap_array_append(parts, part));
+			HEAP_TRY(add_slack(capture, i, &part, unused, parts));
+		}
 		for (; next < snapshot->part_count && snapshot->parts[next].object == i; next++) {
 			struct heap_part own = snapshot->parts[next];
 
@@ -503,6 +541,7 @@ struct heap_error *arena_pieces_join(struct arena_pieces *pieces, struct capture
 {
 	CLEANUP_FREE heap_object_id *wholes = NULL;
 	CLEANUP_ARRAY struct parts parts = { 0 };
+	struct unused_types unused;
 
 	if (pieces->arenas.count == 0)
 		return NULL;
@@ -513,7 +552,9 @@ struct heap_error *arena_pieces_join(struct arena_pieces *pieces, struct capture
 		for (uint32_t j = pieces->first[i]; j < pieces->first[i + 1]; j++)
 			wholes[j] = i;
 	}
-	HEAP_TRY(join_parts(pieces, capture, wholes, &parts));
+	HEAP_TRY(add_type(&capture->snapshot.types, "free memory", &unused.free));
+	HEAP_TRY(add_type(&capture->snapshot.types, "slack memory", &unused.slack));
+	HEAP_TRY(join_parts(pieces, capture, wholes, &unused, &parts));
 	free(capture->snapshot.parts);
 	capture->snapshot.parts = parts.items;
 	capture->snapshot.part_count = (uint32_t)parts.count;

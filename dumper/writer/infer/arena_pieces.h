@@ -9,7 +9,8 @@
  *	inference's objects       A   head, header, chunk, header, …, rest  C
  *
  * So all evidence counts for chunks as for blocks, except that of sites: the allocator's code does not
- * know what it cuts. Afterwards the typed pieces become parts of their arena.
+ * know what it cuts. Afterwards the typed pieces become parts of their arena, and so do free chunks, and what
+ * rounding has added to chunks, with types of their own names: "free memory", "slack memory".
  */
 
 #include "dumper/writer/infer/arenas.h"

@@ -3,7 +3,6 @@
 
 #include "dumper/writer/base/progress.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/hash_table.h"
 #include "lib/base/search.h"
 
 #include <ctype.h>
@@ -21,8 +20,6 @@ enum {
 	MIN_CORE = 3,       // letters of an enumerator's name that an affix is beside
 	MAX_STRUCTS = 4096, // with one enum
 	MAX_ENUMERATORS = 4096,
-	MIN_TARGETS = 4,      // of void pointers at one place of a type
-	PER_CENT = 80,        // of these
 	LARGEST_TAG_ONLY = 8, // bytes of a struct that is a tag and nothing more
 };
 
@@ -418,175 +415,23 @@ bool enum_tags_is_beginning(const struct inference *inference, heap_type_id part
 	       layouts_size(&inference->layouts, part) <= LARGEST_TAG_ONLY;
 }
 
-// --- void pointers ----------------------------------------------------------------------------
-
-// Void pointers at one place of a type.
-struct void_place {
-	heap_type_id type;
-	uint64_t offset;
-	uint32_t targets, tagged;
-};
-
-struct void_places {
-	struct HEAP_ARRAY(struct void_place) list;
-	struct heap_hash_table by_place;
-	uint64_t *words; // [CONTENT_WORDS + 1]
-};
-
-static void void_places_deinit(struct void_places *places)
-{
-	heap_array_deinit(&places->list);
-	heap_hash_table_deinit(&places->by_place);
-	free(places->words);
-}
-
-// The struct that the tag of a whole block names, if the block fits, and its content does not contradict.
-static struct layout_claim name_block(const struct inference *inference, heap_object_id object,
-				      uint64_t *words)
+struct layout_claim enum_tags_fit(const struct inference *inference, heap_object_id object,
+				  uint64_t *words)
 {
 	const struct enum_tags *tags = &inference->enum_tags;
-	struct layout_claim none = { LAYOUT_NONE, HEAP_NO_TYPE, 0 };
 
 	for (size_t i = 0; i < tags->places.count; i++) {
 		heap_type_id type = read_place(inference, &tags->places.items[i],
 					       inference_address(inference, object));
+		struct layout_claim claim = inference_fit(inference, type, object);
 		struct content content;
-		struct layout_claim claim;
 
 		progress_step();
-		if (type == HEAP_NO_TYPE)
-			continue;
-		claim = inference_fit(inference, type, object);
 		if (claim.fit == LAYOUT_NONE)
 			continue;
 		content_read(inference, object, words, &content);
 		if (content_score(inference, &content, claim.type, claim.elements) >= 0)
 			return claim;
 	}
-	return none;
-}
-
-// A void pointer of an object whose type is known.
-struct void_pointer {
-	heap_object_id holder, target;
-	heap_type_id type; // that has it: of an element, if the holder has several
-	uint64_t offset;   // in that
-};
-
-typedef struct heap_error *(*void_visitor)(struct inference *inference, struct void_places *places,
-					   const struct void_pointer *pointer, uint64_t *claimed);
-
-// Visits the void pointers of an object that lead to the starts of blocks.
-HEAP_MUST_CHECK
-static struct heap_error *visit_object(struct inference *inference, heap_object_id object,
-				       void_visitor visit, struct void_places *places,
-				       uint64_t *claimed)
-{
-	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
-	heap_type_id type = snapshot->type[object];
-	uint64_t prefix = inference_prefix(inference, object);
-	uint64_t stride = layouts_size(&inference->layouts, type);
-	const struct heap_repetition *repetition;
-
-	HEAP_TRY(heap_repetitions_find(&inference->repetitions, type, &repetition));
-	if (!heap_repetition_has_slots(repetition))
-		return NULL;
-	for (uint32_t i = snapshot->edge_first[object]; i < snapshot->edge_first[object + 1]; i++) {
-		uint64_t offset = snapshot->edge_slot[i] * UINT64_C(8);
-		heap_object_id target = snapshot->edge_target[i];
-		const struct heap_slots *slots;
-		uint32_t first, end;
-
-		progress_step();
-		if (offset < prefix || !layouts_is_start(snapshot->edge_interior[i] -
-							 inference_prefix(inference, target)))
-			continue;
-		offset -= prefix;
-		slots = heap_repetition_slots_at(repetition, offset, &first, &end);
-		if (!slots || end - first != 1 || slots->list[first].pointee != HEAP_NO_TYPE)
-			continue;
-		if (stride > 0 && !layouts_is_flexible(&inference->layouts, type))
-			offset %= stride;
-		HEAP_TRY(visit(inference, places,
-			       &(struct void_pointer){ object, target, type, offset }, claimed));
-	}
-	return NULL;
-}
-
-static struct void_place *find_place(const struct void_places *places,
-				     const struct void_pointer *pointer)
-{
-	uint32_t found =
-		heap_hash_find(&places->by_place, heap_hash_pair(pointer->type, pointer->offset), i,
-			       places->list.items[i].type == pointer->type &&
-				       places->list.items[i].offset == pointer->offset);
-
-	return found == HEAP_HASH_NONE ? NULL : &places->list.items[found];
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *count_pointer(struct inference *inference, struct void_places *places,
-					const struct void_pointer *pointer, uint64_t *ignored)
-{
-	struct void_place *place = find_place(places, pointer);
-
-	(void)ignored;
-	if (!place) {
-		HEAP_TRY(heap_hash_add(&places->by_place,
-				       heap_hash_pair(pointer->type, pointer->offset),
-				       (uint32_t)places->list.count));
-		HEAP_TRY(heap_array_append(
-			&places->list,
-			((struct void_place){ pointer->type, pointer->offset, 0, 0 })));
-		place = &places->list.items[places->list.count - 1];
-	}
-	place->targets++;
-	place->tagged += name_block(inference, pointer->target, places->words).fit != LAYOUT_NONE;
-	return NULL;
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *claim_target(struct inference *inference, struct void_places *places,
-				       const struct void_pointer *pointer, uint64_t *claimed)
-{
-	const struct void_place *place = find_place(places, pointer);
-	struct layout_claim claim;
-
-	if (!place || place->targets < MIN_TARGETS ||
-	    place->tagged * UINT64_C(100) < place->targets * (uint64_t)PER_CENT ||
-	    claims_rank(&inference->claims, pointer->target) <= RANK_TAG)
-		return NULL;
-	claim = name_block(inference, pointer->target, places->words);
-	if (claim.fit == LAYOUT_NONE)
-		return NULL;
-	++*claimed;
-	return claims_add(&inference->claims, RANK_TAG,
-			  &(struct claim){ pointer->target, claim.type, claim.elements,
-					   HEAP_EVIDENCE_TAG,
-					   inference->claims.is_sure[pointer->holder] });
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *visit_all(struct inference *inference, void_visitor visit,
-				    struct void_places *places, uint64_t *claimed)
-{
-	for (heap_object_id i = 0; i < inference->capture->objects.count && !progress_is_late();
-	     i++) {
-		if (inference->capture->snapshot.type[i] != HEAP_NO_TYPE)
-			HEAP_TRY(visit_object(inference, i, visit, places, claimed));
-	}
-	return NULL;
-}
-
-struct heap_error *enum_tags_claim(struct inference *inference, uint64_t *claimed)
-{
-	CLEANUP(void_places_deinit) struct void_places places = { 0 };
-
-	if (inference->enum_tags.places.count == 0)
-		return NULL;
-	places.words = malloc((CONTENT_WORDS + 1) * sizeof(*places.words));
-	if (!places.words)
-		return heap_error_out_of_memory();
-	HEAP_TRY(visit_all(inference, count_pointer, &places, claimed));
-	return visit_all(inference, claim_target, &places, claimed);
+	return (struct layout_claim){ LAYOUT_NONE, HEAP_NO_TYPE, 0 };
 }

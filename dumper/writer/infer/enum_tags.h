@@ -17,7 +17,6 @@
 #include "lib/base/array.h"
 
 struct inference;
-struct pointer;
 
 /** The struct that a value of an enum names. */
 struct enum_tag_value {
@@ -59,12 +58,12 @@ bool enum_tags_is_beginning(const struct inference *inference, heap_type_id part
 heap_type_id enum_tags_read(const struct inference *inference, heap_type_id type, uint64_t address);
 
 /**
- * Claims that the targets of void pointers are what their tags name. A void pointer may lead to anything,
- * so nearly all of those at one place of a type have to lead to structs with a tag that fit.
+ * The struct that the tag of a whole block names, if the block has its size, and its content does not
+ * contradict.
  *
- * @param claimed  increased by the number of blocks
+ * @param words  [CONTENT_WORDS + 1] the caller's
  */
-HEAP_MUST_CHECK
-struct heap_error *enum_tags_claim(struct inference *inference, uint64_t *claimed);
+struct layout_claim enum_tags_fit(const struct inference *inference, heap_object_id object,
+				  uint64_t *words);
 
 #endif

@@ -21,6 +21,7 @@
 #include "dumper/writer/infer/shapes.h"
 #include "dumper/writer/infer/text_headers.h"
 #include "dumper/writer/infer/site_containers.h"
+#include "dumper/writer/infer/void_pointers.h"
 
 #include "lib/base/cleanup.h"
 
@@ -272,7 +273,7 @@ static struct heap_error *advance(struct inference *inference, int small, uint64
 	if (*named == 0)
 		HEAP_TRY(text_headers_claim(inference, named));
 	if (*named == 0 && pass(inference, &inference->voids, FEW_NEW))
-		HEAP_TRY(enum_tags_claim(inference, named));
+		HEAP_TRY(void_pointers_claim(inference, false, named));
 	if (*named == 0)
 		HEAP_TRY(find_runtimes(inference, true, named));
 	if (*named == 0)
@@ -301,6 +302,8 @@ static struct heap_error *advance(struct inference *inference, int small, uint64
 		HEAP_TRY(pools_cut(inference, false, named));
 	if (*named == 0 && pass(inference, &inference->payloads, FEW_NEW))
 		HEAP_TRY(payloads_find(inference, named));
+	if (*named == 0 && pass(inference, &inference->void_contents, FEW_NEW))
+		HEAP_TRY(void_pointers_claim(inference, true, named));
 	if (*named == 0)
 		HEAP_TRY(naming_reconsider(inference, named));
 	return *named == 0 ? pools_cut(inference, true, named) : NULL;

@@ -63,13 +63,14 @@ struct inference {
 	struct pools pools;
 	struct symbol_types symbol_types;
 	struct union_tags union_tags;
-	struct gate learning;  /**< learning discriminators and profiles */
-	struct gate telling;   /**< the same, where only weaker evidence is left */
-	struct gate unions;    /**< learning the tags of unions */
-	struct gate voids;     /**< reading the tags of void pointers' targets */
-	struct gate payloads;  /**< finding the payloads of links */
-	struct gate all_kinds; /**< a pass over all kinds */
-	struct gate likeness;  /**< comparing blocks with those whose types are known */
+	struct gate learning;      /**< learning discriminators and profiles */
+	struct gate telling;       /**< the same, where only weaker evidence is left */
+	struct gate unions;        /**< learning the tags of unions */
+	struct gate voids;         /**< finding the types that void pointers lead to */
+	struct gate void_contents; /**< likewise, by content */
+	struct gate payloads;      /**< finding the payloads of links */
+	struct gate all_kinds;     /**< a pass over all kinds */
+	struct gate likeness;      /**< comparing blocks with those whose types are known */
 	bool has_conflicts; /**< some are noted in the snapshot's columns CONFLICT_TYPES and CONFLICTS */
 	uint64_t named; /**< how often an object without a type got one: for progress */
 	struct held_parts *held;

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/infer/deep_content.h"
+
+#include "dumper/writer/base/progress.h"
+#include "dumper/writer/infer/inference.h"
+#include "lib/base/search.h"
+
+#include <stdlib.h>
+
+enum {
+	LARGEST = CONTENT_WORDS * 8,
+	SAMPLES = 32,     // values
+	MOST_AHEAD = 16,  // points for what one pointer leads to
+	AGREES = 4,       // points, if that has the pointee's name; else as many against
+	MIN_SCORE = 16,   // of all samples
+	MARGIN = 2,       // times that of any other type
+	CONTRADICTED = 8, // one of so many samples may be
+};
+
+// A struct by its size.
+struct deep_type {
+	uint64_t size;
+	heap_type_id type;
+};
+
+static int compare_types(const void *left, const void *right)
+{
+	const struct deep_type *a = left, *b = right;
+
+	if (a->size != b->size)
+		return a->size < b->size ? -1 : 1;
+	return a->type < b->type ? -1 : a->type > b->type;
+}
+
+struct heap_error *deep_content_init(struct deep_content *deep, const struct inference *inference)
+{
+	const struct layouts *layouts = &inference->layouts;
+
+	*deep = (struct deep_content){
+		.inference = inference,
+		.words = malloc((CONTENT_WORDS + 1) * sizeof(*deep->words)),
+		.ahead = malloc((CONTENT_WORDS + 1) * sizeof(*deep->ahead)),
+	};
+	if (!deep->words || !deep->ahead)
+		return heap_error_out_of_memory();
+	for (heap_type_id id = 1; id < layouts->types->count; id++) {
+		const struct layout_facts *facts = &layouts->facts[id];
+
+		if (facts->is_candidate && facts->stripped == id && !facts->is_flexible &&
+		    layouts_is_compound(layouts, id) && facts->size <= LARGEST)
+			HEAP_TRY(heap_array_append(&deep->types,
+						   ((struct deep_type){ facts->size, id })));
+	}
+	if (deep->types.count > 0)
+		qsort(deep->types.items, deep->types.count, sizeof(*deep->types.items),
+		      compare_types);
+	return NULL;
+}
+
+void deep_content_deinit(struct deep_content *deep)
+{
+	heap_array_deinit(&deep->types);
+	free(deep->words);
+	free(deep->ahead);
+}
+
+static void read_value(const struct deep_content *deep, const struct deep_value *value,
+		       struct content *content)
+{
+	content_read_part(deep->inference, value->object, value->start, value->size, deep->words,
+			  content);
+}
+
+bool deep_content_is_zero(const struct deep_content *deep, const struct deep_value *value)
+{
+	struct content content;
+
+	read_value(deep, value, &content);
+	for (size_t i = 0; i < content.count; i++) {
+		if (content.words[i] != 0)
+			return false;
+	}
+	return true;
+}
+
+static int limit(int score, int most)
+{
+	if (score > most)
+		return most;
+	return score < -most ? -most : score;
+}
+
+// Scores what a pointer of a value leads to.
+static int pointee_score(const struct deep_content *deep, const struct content *content,
+			 const struct heap_slot *slot)
+{
+	const struct inference *inference = deep->inference;
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	uint64_t place =
+		inference_prefix(inference, content->object) + content->start + slot->offset;
+	uint32_t edge = heap_edge_at(snapshot, content->object, place);
+	struct content ahead;
+	struct layout_claim claim;
+	heap_object_id target;
+
+	if (edge == UINT32_MAX || snapshot->edge_interior[edge] != 0 ||
+	    !layouts_is_compound(&inference->layouts, slot->pointee))
+		return 0;
+	target = snapshot->edge_target[edge];
+	if (inference->claims.name_rank[target] != RANK_NONE)
+		return inference_has(inference, target, slot->pointee, 0) ? AGREES : -AGREES;
+	claim = inference_fit(inference, slot->pointee, target);
+	if (claim.fit == LAYOUT_NONE)
+		return 0;
+	content_read(inference, target, deep->ahead, &ahead);
+	return limit(content_score(inference, &ahead, claim.type, claim.elements), MOST_AHEAD);
+}
+
+static int value_score(const struct deep_content *deep, const struct content *content,
+		       heap_type_id type)
+{
+	const struct heap_slots *slots = heap_slot_table_get(&deep->inference->layouts.slots, type);
+	int score = content_score(deep->inference, content, type, 1);
+
+	for (uint32_t i = 0; slots && score >= 0 && i < slots->count; i++)
+		score += pointee_score(deep, content, &slots->list[i]);
+	return score;
+}
+
+// Scores a sample of the values. @return below 0 if too many contradict
+static int64_t score_type(const struct deep_content *deep, const struct deep_values *values,
+			  heap_type_id type)
+{
+	size_t step = values->count / SAMPLES + 1;
+	uint32_t samples = 0, against = 0;
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < values->count; i += step) {
+		struct content content;
+		int score;
+
+		progress_step();
+		if (deep_content_is_zero(deep, &values->items[i]))
+			continue;
+		read_value(deep, &values->items[i], &content);
+		score = value_score(deep, &content, type);
+		samples++;
+		against += score < 0;
+		sum += score;
+	}
+	return against * CONTRADICTED > samples ? -1 : sum;
+}
+
+heap_type_id deep_content_choose(const struct deep_content *deep, const struct deep_values *values)
+{
+	uint64_t least = 0, most = UINT64_MAX;
+	const struct deep_type *types = deep->types.items;
+	int64_t best = 0, second = 0;
+	heap_type_id found = HEAP_NO_TYPE;
+
+	for (size_t i = 0; i < values->count; i++) {
+		const struct deep_value *value = &values->items[i];
+
+		least = value->size - value->slack > least ? value->size - value->slack : least;
+		most = value->size < most ? value->size : most;
+	}
+	for (size_t i = heap_partition_point(j, 0, deep->types.count, types[j].size < least);
+	     i < deep->types.count && types[i].size <= most && !progress_is_late(); i++) {
+		int64_t score = score_type(deep, values, types[i].type);
+
+		if (score <= best) {
+			second = score > second ? score : second;
+			continue;
+		}
+		second = best;
+		best = score;
+		found = types[i].type;
+	}
+	return best >= MIN_SCORE && best >= second * MARGIN ? found : HEAP_NO_TYPE;
+}

@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/infer/void_pointers.h"
+
+#include "dumper/writer/base/progress.h"
+#include "dumper/writer/infer/deep_content.h"
+#include "dumper/writer/infer/inference.h"
+#include "dumper/writer/infer/self_lengths.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/hash_table.h"
+
+#include <stdlib.h>
+
+enum {
+	SAMPLES = 64,     // targets of one place
+	MIN_TAGGED = 4,   // targets, for their tags to count
+	TAGGED = 80,      // per cent of them
+	MIN_MEASURED = 8, // targets, for their lengths to count
+	MIN_VOTERS = 5,   // targets with a name, for the others to have it
+	AGREEING = 95,    // per cent of them
+};
+
+// The targets of void pointers at one place.
+enum meaning {
+	MEANS_NOTHING,
+	MEANS_TAGGED, // structs with an enum tag
+	MEANS_LENGTH, // a struct with its own length
+	MEANS_TYPE,
+};
+
+// Void pointers at one place of a type.
+struct void_place {
+	heap_type_id type;
+	uint64_t offset;
+	uint32_t pointers, kept, step;
+	heap_object_id samples[SAMPLES]; // [kept] each step-th target
+	enum meaning meaning;
+	struct self_length length; // its type also for MEANS_TYPE
+	enum rank rank;
+};
+
+struct search {
+	struct inference *inference;
+	struct HEAP_ARRAY(struct void_place) places;
+	struct heap_hash_table by_place;
+	struct self_lengths lengths;
+	struct deep_content deep;
+	struct deep_values values;
+	uint64_t *words; // [CONTENT_WORDS + 1]
+	bool by_content;
+	uint64_t *claimed;
+};
+
+static void release(struct search *search)
+{
+	heap_array_deinit(&search->places);
+	heap_hash_table_deinit(&search->by_place);
+	heap_array_deinit(&search->lengths);
+	deep_content_deinit(&search->deep);
+	heap_array_deinit(&search->values);
+	free(search->words);
+}
+
+// --- visiting ---------------------------------------------------------------------------------
+
+// A void pointer of a value.
+struct void_pointer {
+	heap_type_id type; // that has it
+	uint64_t offset;   // in that
+	heap_object_id target;
+	bool is_sure; // the name of its holder
+};
+
+typedef struct heap_error *(*visitor)(struct search *search, const struct void_pointer *pointer);
+
+// Values of a type in an object.
+struct values {
+	heap_object_id object;
+	heap_type_id type;
+	uint64_t start, end; // in the object
+	bool is_sure;
+};
+
+// Visits the void pointers of values that lead to the starts of blocks.
+HEAP_MUST_CHECK
+static struct heap_error *visit_values(struct search *search, const struct values *values,
+				       visitor visit)
+{
+	struct inference *inference = search->inference;
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	uint64_t stride = layouts_is_flexible(&inference->layouts, values->type)
+				  ? 0
+				  : layouts_size(&inference->layouts, values->type);
+	const struct heap_repetition *repetition;
+
+	HEAP_TRY(heap_repetitions_find(&inference->repetitions, values->type, &repetition));
+	if (!heap_repetition_has_slots(repetition))
+		return NULL;
+	for (uint32_t i = heap_edge_from(snapshot, values->object, values->start);
+	     i < snapshot->edge_first[values->object + 1]; i++) {
+		uint64_t offset = snapshot->edge_slot[i] * UINT64_C(8);
+		heap_object_id target = snapshot->edge_target[i];
+		const struct heap_slots *slots;
+		uint32_t first, end;
+
+		progress_step();
+		if (offset >= values->end)
+			break;
+		if (!layouts_is_start(snapshot->edge_interior[i] -
+				      inference_prefix(inference, target)))
+			continue;
+		offset -= values->start;
+		slots = heap_repetition_slots_at(repetition, offset, &first, &end);
+		if (!slots || end - first != 1 || slots->list[first].pointee != HEAP_NO_TYPE)
+			continue;
+		HEAP_TRY(visit(search, &(struct void_pointer){
+					       values->type, stride > 0 ? offset % stride : offset,
+					       target, values->is_sure }));
+	}
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *visit_all(struct search *search, visitor visit)
+{
+	struct inference *inference = search->inference;
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	const struct pools *pools = &inference->pools;
+
+	for (heap_object_id i = 0; i < inference->capture->objects.count && !progress_is_late();
+	     i++) {
+		uint64_t prefix = inference_prefix(inference, i);
+
+		progress_step();
+		if (snapshot->type[i] != HEAP_NO_TYPE)
+			HEAP_TRY(visit_values(
+				search,
+				&(struct values){ i, snapshot->type[i], prefix,
+						  prefix + inference_size(inference, i),
+						  inference->claims.is_sure[i] },
+				visit));
+	}
+	for (uint32_t i = 0; i < pools->count && !progress_is_late(); i++) {
+		const struct heap_part *part = &pools->parts[i];
+		uint64_t size = layouts_size(&inference->layouts, part->type);
+
+		HEAP_TRY(visit_values(search,
+				      &(struct values){ part->object, part->type, part->offset,
+							part->offset + size, false },
+				      visit));
+	}
+	return NULL;
+}
+
+static struct void_place *find_place(const struct search *search,
+				     const struct void_pointer *pointer)
+{
+	uint32_t found =
+		heap_hash_find(&search->by_place, heap_hash_pair(pointer->type, pointer->offset), i,
+			       search->places.items[i].type == pointer->type &&
+				       search->places.items[i].offset == pointer->offset);
+
+	return found == HEAP_HASH_NONE ? NULL : &search->places.items[found];
+}
+
+// Keeps a target as a sample if it is one in so many. When there is no room, half of the samples go.
+static void keep_sample(struct void_place *place, heap_object_id target)
+{
+	if (place->pointers++ % place->step != 0)
+		return;
+	place->samples[place->kept++] = target;
+	if (place->kept < SAMPLES)
+		return;
+	for (uint32_t i = 0; i < SAMPLES / 2; i++)
+		place->samples[i] = place->samples[2 * i];
+	place->kept = SAMPLES / 2;
+	place->step *= 2;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *count_pointer(struct search *search, const struct void_pointer *pointer)
+{
+	struct void_place *place = find_place(search, pointer);
+
+	if (!place) {
+		HEAP_TRY(heap_hash_add(&search->by_place,
+				       heap_hash_pair(pointer->type, pointer->offset),
+				       (uint32_t)search->places.count));
+		HEAP_TRY(heap_array_append(&search->places,
+					   ((struct void_place){ .type = pointer->type,
+								 .offset = pointer->offset,
+								 .step = 1 })));
+		place = &search->places.items[search->places.count - 1];
+	}
+	keep_sample(place, pointer->target);
+	return NULL;
+}
+
+// --- meanings ---------------------------------------------------------------------------------
+
+static bool are_enough(uint32_t part, uint32_t all, uint32_t per_cent)
+{
+	return part * UINT64_C(100) >= all * (uint64_t)per_cent;
+}
+
+static bool are_tagged(const struct search *search, const struct void_place *place)
+{
+	uint32_t tagged = 0;
+
+	for (uint32_t i = 0; i < place->kept; i++)
+		tagged += enum_tags_fit(search->inference, place->samples[i], search->words).fit !=
+			  LAYOUT_NONE;
+	return place->kept >= MIN_TAGGED && are_enough(tagged, place->kept, TAGGED);
+}
+
+// True if nearly all targets have their own length at a place, and are not all of one size.
+static bool are_measured(const struct search *search, const struct void_place *place,
+			 const struct self_length *length)
+{
+	uint32_t measured = 0;
+	bool have_sizes = false;
+
+	for (uint32_t i = 0; i < place->kept; i++) {
+		measured += self_lengths_hold(search->inference, length, place->samples[i]);
+		have_sizes |= inference_size(search->inference, place->samples[i]) !=
+			      inference_size(search->inference, place->samples[0]);
+	}
+	return have_sizes && are_enough(measured, place->kept, AGREEING);
+}
+
+// Finds the only struct whose length the targets have.
+static bool find_length(const struct search *search, struct void_place *place)
+{
+	uint32_t found = 0;
+
+	for (size_t i = 0; place->kept >= MIN_MEASURED && i < search->lengths.count; i++) {
+		if (!are_measured(search, place, &search->lengths.items[i]))
+			continue;
+		place->length = search->lengths.items[i];
+		found++;
+	}
+	return found == 1;
+}
+
+// Finds the type of nearly all targets that have a name.
+static bool find_vote(const struct search *search, struct void_place *place)
+{
+	const struct inference *inference = search->inference;
+	const heap_type_id *types = inference->capture->snapshot.type;
+	uint32_t voters = 0, votes = 0, lead = 0;
+	heap_type_id elected = HEAP_NO_TYPE;
+
+	for (uint32_t i = 0; i < place->kept; i++) {
+		heap_type_id type = types[place->samples[i]];
+
+		if (!claims_are_good(&inference->claims, place->samples[i]))
+			continue;
+		voters++;
+		if (lead == 0)
+			elected = type;
+		lead = elected == type ? lead + 1 : lead - 1;
+	}
+	for (uint32_t i = 0; i < place->kept; i++)
+		votes += types[place->samples[i]] == elected &&
+			 claims_are_good(&inference->claims, place->samples[i]);
+	place->length.type = elected;
+	return voters >= MIN_VOTERS && voters * 2 >= place->kept &&
+	       are_enough(votes, voters, AGREEING) &&
+	       layouts_is_compound(&inference->layouts, elected);
+}
+
+// Finds the type by the contents of targets, if none has a name.
+HEAP_MUST_CHECK
+static struct heap_error *find_content(struct search *search, struct void_place *place,
+				       bool *is_found)
+{
+	struct inference *inference = search->inference;
+
+	*is_found = false;
+	search->values.count = 0;
+	for (uint32_t i = 0; i < place->kept; i++) {
+		heap_object_id target = place->samples[i];
+
+		if (inference->claims.rank[target] != RANK_NONE ||
+		    pools_have(&inference->pools, target))
+			return NULL;
+		HEAP_TRY(heap_array_append(
+			&search->values,
+			((struct deep_value){ target, 0, inference_size(inference, target),
+					      inference_slack(inference, target) })));
+	}
+	if (!search->deep.inference)
+		HEAP_TRY(deep_content_init(&search->deep, inference));
+	place->length.type = deep_content_choose(&search->deep, &search->values);
+	*is_found = place->length.type != HEAP_NO_TYPE;
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *find_meaning(struct search *search, struct void_place *place)
+{
+	bool is_found = false;
+
+	place->rank = RANK_VOTE;
+	if (are_tagged(search, place)) {
+		place->meaning = MEANS_TAGGED;
+		place->rank = RANK_TAG;
+		return NULL;
+	}
+	if (find_length(search, place)) {
+		place->meaning = MEANS_LENGTH;
+		return NULL;
+	}
+	if (find_vote(search, place)) {
+		place->meaning = MEANS_TYPE;
+		return NULL;
+	}
+	if (search->by_content)
+		HEAP_TRY(find_content(search, place, &is_found));
+	if (is_found)
+		place->meaning = MEANS_TYPE;
+	return NULL;
+}
+
+// --- claims -----------------------------------------------------------------------------------
+
+// The claim on a target; LAYOUT_NONE: it is an exception.
+static struct layout_claim fit(const struct search *search, const struct void_place *place,
+			       heap_object_id target)
+{
+	const struct inference *inference = search->inference;
+	const struct layout_claim none = { LAYOUT_NONE, HEAP_NO_TYPE, 0 };
+	struct layout_claim claim;
+	struct content content;
+
+	if (place->meaning == MEANS_TAGGED)
+		return enum_tags_fit(inference, target, search->words);
+	if (place->meaning == MEANS_LENGTH && !self_lengths_hold(inference, &place->length, target))
+		return none;
+	if (pools_have(&inference->pools, target))
+		return none;
+	claim = inference_fit(inference, place->length.type, target);
+	if (claim.fit == LAYOUT_NONE)
+		return none;
+	content_read(inference, target, search->words, &content);
+	return content_score(inference, &content, claim.type, claim.elements) >= 0 ? claim : none;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *claim_target(struct search *search, const struct void_pointer *pointer)
+{
+	struct inference *inference = search->inference;
+	const struct void_place *place = find_place(search, pointer);
+	bool is_tagged = place && place->meaning == MEANS_TAGGED;
+	struct layout_claim claim;
+
+	if (!place || place->meaning == MEANS_NOTHING ||
+	    claims_rank(&inference->claims, pointer->target) <= place->rank)
+		return NULL;
+	claim = fit(search, place, pointer->target);
+	if (claim.fit == LAYOUT_NONE)
+		return NULL;
+	++*search->claimed;
+	return claims_add(&inference->claims, place->rank,
+			  &(struct claim){ pointer->target, claim.type, claim.elements,
+					   is_tagged ? HEAP_EVIDENCE_TAG : HEAP_EVIDENCE_VOTE,
+					   is_tagged && pointer->is_sure });
+}
+
+struct heap_error *void_pointers_claim(struct inference *inference, bool by_content,
+				       uint64_t *claimed)
+{
+	CLEANUP(release)
+	struct search search = {
+		.inference = inference,
+		.words = malloc((CONTENT_WORDS + 1) * sizeof(*search.words)),
+		.by_content = by_content,
+		.claimed = claimed,
+	};
+
+	if (!search.words)
+		return heap_error_out_of_memory();
+	HEAP_TRY(visit_all(&search, count_pointer));
+	if (search.places.count == 0)
+		return NULL;
+	HEAP_TRY(self_lengths_find(inference, &search.lengths));
+	for (size_t i = 0; i < search.places.count && !progress_is_late(); i++)
+		HEAP_TRY(find_meaning(&search, &search.places.items[i]));
+	return visit_all(&search, claim_target);
+}
