@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <linux/io_uring.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -47,8 +48,10 @@ static bool read_task(const struct process *process, pid_t tid, const char *file
 	return length > 0;
 }
 
-// A socket may have a time limit of its own, which does not show.
-static bool is_socket(const struct process *process, uint64_t descriptor)
+// True if a descriptor is of a kind that has no name: "socket" or "pipe".
+// @param unknown  the result if its kind cannot be known
+static bool is_of_kind(const struct process *process, uint64_t descriptor, const char *kind,
+		       bool unknown)
 {
 	char path[64], target[64];
 	ssize_t length;
@@ -56,7 +59,28 @@ static bool is_socket(const struct process *process, uint64_t descriptor)
 	snprintf(path, sizeof(path), "fd/%d", (int)descriptor);
 	length = readlinkat(process->folder, path, target, sizeof(target) - 1);
 	target[length < 0 ? 0 : length] = '\0';
-	return length < 0 || strncmp(target, "socket:", 7) == 0;
+	return length < 0 ? unknown
+			  : strncmp(target, kind, strlen(kind)) == 0 && target[strlen(kind)] == ':';
+}
+
+// A socket may have a time limit of its own, which does not show.
+static bool is_socket(const struct process *process, uint64_t descriptor)
+{
+	return is_of_kind(process, descriptor, "socket", true);
+}
+
+// What is written to a pipe is written as a whole or not at all, up to a length: pipe(7).
+static bool is_whole_write(const struct process *process, const uint64_t arguments[6])
+{
+	return arguments[2] <= PIPE_BUF && is_of_kind(process, arguments[0], "pipe", false);
+}
+
+// io_uring_enter(2) may begin again unless it has submitted something. A time limit is an extended argument.
+static enum tracee_call judge_ring(const uint64_t arguments[6])
+{
+	if ((uint32_t)arguments[1] > 0)
+		return TRACEE_CALL_FRAGILE;
+	return arguments[3] & IORING_ENTER_EXT_ARG ? TRACEE_CALL_TIMED : TRACEE_CALL_MENDED;
 }
 
 static enum tracee_call judge(const struct process *process, long number,
@@ -70,6 +94,7 @@ static enum tracee_call judge(const struct process *process, long number,
 	case SYS_futex:
 	case SYS_rt_sigsuspend:
 	case SYS_msgrcv:
+	case SYS_msgsnd:
 	case SYS_wait4:
 	case SYS_waitid:
 	case SYS_flock:
@@ -92,7 +117,17 @@ static enum tracee_call judge(const struct process *process, long number,
 	case SYS_io_getevents:
 		return arguments[4] == 0 ? TRACEE_CALL_MENDED : TRACEE_CALL_TIMED;
 	case SYS_semop:
+	case SYS_openat: // of a FIFO whose other end nobody has
 		return TRACEE_CALL_MENDED;
+	case SYS_fcntl:
+		return arguments[1] == F_SETLKW || arguments[1] == F_OFD_SETLKW
+			       ? TRACEE_CALL_MENDED
+			       : TRACEE_CALL_FRAGILE;
+	case SYS_write:
+		return is_whole_write(process, arguments) ? TRACEE_CALL_RESTARTS
+							  : TRACEE_CALL_FRAGILE;
+	case SYS_io_uring_enter:
+		return judge_ring(arguments);
 	default:
 		return TRACEE_CALL_FRAGILE;
 	}

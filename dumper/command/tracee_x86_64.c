@@ -79,6 +79,8 @@ long tracee_modern_call(long number)
 		return SYS_ppoll;
 	case SYS_select:
 		return SYS_pselect6;
+	case SYS_open:
+		return SYS_openat;
 	case SYS_pause:
 		return SYS_rt_sigsuspend;
 	case SYS_epoll_wait:

@@ -63,6 +63,38 @@ sub threads_of { return Heapsh::ask($_[0], 'info') =~ /^threads +(\d+)/m ? $1 : 
     is $status, 0, 'calls: exit status';
 }
 
+# A process whose only thread sleeps in a call.
+sub sleeps {
+    my ($pid) = @_;
+    my ($last, $looks) = ('', 0);
+    for (my $until = time + $Heapsh::patience; time < $until; sleep 0.02) {
+        my $status = Heapsh::content("/proc/$pid/status");
+        my ($switches) = $status =~ /^State:\s+S.*^voluntary_ctxt_switches:\s+(\d+)/ms;
+        $looks = defined $switches && $switches eq $last ? $looks + 1 : 0;
+        $last = $switches // '';
+        return 1 if $looks == 5;
+        return 0 if $status !~ /^State:\s+[RSDT]/m;    # it has ended
+    }
+    return 0;
+}
+
+for my $call (qw(open write lock ring)) {
+    my $place = Heapsh::tempdir(CLEANUP => 1) . '/fifo';
+    POSIX::mkfifo($place, 0600) or die "$place: $!";
+    my $program = start('lone-call', args => [$call, $place]);
+    SKIP: {
+        skip "$call: not here", 3 unless sleeps($program->pid);
+        ok attach($program, '--types', 'none'), "the only thread in $call: attached" or diag $output;
+        if ($call eq 'open') {
+            open my $other, '>', $place or die "$place: $!";
+            print $other 'x';
+        }
+        my ($text, $status) = $program->finish;
+        is $status, 0, "$call: the call does what it would have done";
+        is length $text, $call eq 'write' ? 64 * 4096 : 0, "$call: all is written";
+    }
+}
+
 {
     my $program = start('steady', args => [20]);
     for (1 .. 5) {
