@@ -15,7 +15,7 @@
 #define KIND "4"
 
 enum {
-	CACHE_VERSION = 4,
+	CACHE_VERSION = 5,
 
 	TAG_VERSION = HEAP_TAG('d', 'b', 'g', 'c'),
 	TAG_BUILD_ID = HEAP_TAG('d', 'b', 'i', 'd'),

@@ -190,6 +190,8 @@ struct heap_error *heap_dwarf_info_read(struct heap_dwarf_file *file,
 	HEAP_TRY(read_units(&reader, &debug));
 	HEAP_TRY(note_missing(&reader, &debug));
 	heap_types_resolve(&reader.types);
+	HEAP_TRY(heap_dwarf_pieces_place(&reader.types, reader.variables, reader.pieces.items,
+					 reader.pieces.count));
 	heap_types_drop_index(&reader.types);
 	HEAP_TRY(repair_all(&reader.types));
 	debug.types = keep(reader.types);

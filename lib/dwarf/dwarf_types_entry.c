@@ -298,41 +298,75 @@ static bool first_operation(const struct heap_unit_reader *reader, struct heap_d
 	}
 }
 
-bool heap_unit_locate(const struct heap_unit_reader *reader, const struct heap_dwarf_die *entry,
-		      struct heap_unit_variable *result)
+// Reads a place: up to the end, or to the size of a piece.
+//
+// @param is_located  gets false for what is no address: a constant
+// @return false if it is not understood
+static bool read_place(const struct heap_unit_reader *reader, struct heap_dwarf_cursor *cursor,
+		       struct heap_unit_variable *result, bool *is_located)
 {
-	bool is_address, thread_local = false;
+	bool is_address, is_value = false, thread_local = false;
 	uint64_t address, tombstone = reader->unit->address_size == 4 ? UINT32_MAX : UINT64_MAX;
 
-	if (!entry->location_size)
-		return false;
-
-	struct heap_dwarf_cursor cursor = { entry->location, entry->location + entry->location_size,
-					    false };
-
-	if (!first_operation(reader, &cursor, &address, &is_address))
+	if (!first_operation(reader, cursor, &address, &is_address))
 		return false;
 
 	uint64_t start = address;
 
-	while (cursor.at < cursor.end) {
-		switch (heap_dwarf_fixed(&cursor, 1)) {
+	while (cursor->at < cursor->end && *cursor->at != DW_OP_piece) {
+		switch (heap_dwarf_fixed(cursor, 1)) {
 		case DW_OP_plus_uconst:
-			address += heap_dwarf_unsigned(&cursor);
+			address += heap_dwarf_unsigned(cursor);
 			break;
 		case DW_OP_form_tls_address:
 		case DW_OP_GNU_push_tls_address:
 			thread_local = true;
+			break;
+		case DW_OP_stack_value:
+			is_value = true;
 			break;
 		default:
 			return false;
 		}
 	}
 	// A bare number is no place; and the linker leaves 0 or -1 for what it threw away.
-	if (cursor.bad || (!is_address && !thread_local) ||
-	    (!thread_local && (start == 0 || start >= tombstone - 1)))
-		return false;
+	*is_located = !is_value && (is_address || thread_local) &&
+		      (thread_local || (start != 0 && start < tombstone - 1));
 	result->address = address;
 	result->thread_local = thread_local;
-	return true;
+	return !cursor->bad;
+}
+
+bool heap_unit_locate(const struct heap_unit_reader *reader, const struct heap_dwarf_die *entry,
+		      struct heap_unit_variable *result)
+{
+	struct heap_dwarf_cursor cursor = { entry->location, entry->location + entry->location_size,
+					    false };
+	bool is_located;
+
+	return entry->location_size && read_place(reader, &cursor, result, &is_located) &&
+	       is_located && cursor.at == cursor.end;
+}
+
+bool heap_unit_next_piece(const struct heap_unit_reader *reader, struct heap_dwarf_cursor *cursor,
+			  struct heap_unit_variable *result)
+{
+	while (cursor->at < cursor->end) {
+		bool is_located = false;
+
+		result->piece_start += result->piece_size;
+		result->piece_size = 0;
+		// One that the compiler left out has a size only.
+		if ((*cursor->at != DW_OP_piece &&
+		     !read_place(reader, cursor, result, &is_located)) ||
+		    heap_dwarf_fixed(cursor, 1) != DW_OP_piece)
+			return false;
+		result->piece_size = heap_dwarf_unsigned(cursor);
+		if (cursor->bad || result->piece_size > SIZE_MAX_SANE ||
+		    result->piece_start > SIZE_MAX_SANE)
+			return false;
+		if (is_located && result->piece_size > 0)
+			return true;
+	}
+	return false;
 }

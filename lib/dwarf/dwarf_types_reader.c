@@ -43,6 +43,7 @@ void heap_types_reader_deinit(struct heap_types_reader *reader)
 		free(reader->states[i].found);
 	free(reader->states);
 	free(reader->variables);
+	heap_array_deinit(&reader->pieces);
 	if (reader->free_reader)
 		heap_unit_reader_deinit(reader->free_reader);
 	free(reader->free_reader);
@@ -310,6 +311,12 @@ static struct heap_error *add_variables(struct heap_types_reader *reader,
 			continue;
 		if (variable->type)
 			type = heap_unit_reader_find(unit, variable->type);
+		if (variable->piece_size > 0)
+			HEAP_TRY(heap_array_append(
+				&reader->pieces,
+				(struct heap_dwarf_piece){ reader->variable_count,
+							   variable->piece_start,
+							   variable->piece_size }));
 		reader->variables[reader->variable_count++] = (struct heap_dwarf_variable){
 			.name = variable->name,
 			.type = resolving->map[type],

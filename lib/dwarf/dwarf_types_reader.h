@@ -14,7 +14,9 @@
  * the first's structs, which become definitions when that is merged.
  */
 
+#include "lib/base/array.h"
 #include "lib/dwarf/dwarf_info.h"
+#include "lib/dwarf/dwarf_pieces.h"
 #include "lib/dwarf/dwarf_types_unit.h"
 
 struct heap_types_reader_unit {
@@ -30,6 +32,7 @@ struct heap_types_reader {
 	struct heap_types_reader_unit *states; /**< [units->count] */
 	struct heap_dwarf_variable *variables; /**< in no order, some of them several times */
 	uint32_t variable_count, variable_capacity;
+	struct HEAP_ARRAY(struct heap_dwarf_piece) pieces; /**< of variables, in their order */
 	bool wants_variables;
 	bool all_references;
 	unsigned depth; /**< of units that are being read because others refer to them */

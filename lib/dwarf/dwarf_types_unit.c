@@ -548,6 +548,30 @@ static bool is_unlocated(struct heap_unit_reader *reader, const struct heap_dwar
 }
 
 HEAP_MUST_CHECK
+static struct heap_error *add_variable(struct heap_unit_reader *reader,
+				       const struct heap_unit_variable *variable)
+{
+	HEAP_TRY(heap_types_grow(&reader->variables, reader->variable_count, 1,
+				 &reader->variable_capacity, sizeof(*reader->variables)));
+	reader->variables[reader->variable_count++] = *variable;
+	return NULL;
+}
+
+// Adds each part of a variable that the compiler has split.
+HEAP_MUST_CHECK
+static struct heap_error *add_pieces(struct heap_unit_reader *reader,
+				     const struct heap_dwarf_die *entry,
+				     struct heap_unit_variable variable)
+{
+	struct heap_dwarf_cursor cursor = { entry->location, entry->location + entry->location_size,
+					    false };
+
+	while (heap_unit_next_piece(reader, &cursor, &variable))
+		HEAP_TRY(add_variable(reader, &variable));
+	return NULL;
+}
+
+HEAP_MUST_CHECK
 static struct heap_error *read_variable(struct heap_unit_reader *reader,
 					const struct heap_dwarf_die *entry)
 {
@@ -558,21 +582,20 @@ static struct heap_error *read_variable(struct heap_unit_reader *reader,
 		.line = entry->line,
 		.external = entry->has & HEAP_DWARF_IS_EXTERNAL,
 	};
+	bool is_whole = heap_unit_locate(reader, entry, &variable);
 
-	if (!heap_unit_locate(reader, entry, &variable)) {
-		if (!is_unlocated(reader, entry))
-			return NULL;
+	if (!is_whole && is_unlocated(reader, entry)) {
 		variable.thread_local = true;
 		variable.address = HEAP_DWARF_NO_ADDRESS;
+		is_whole = true;
 	}
+	if (!is_whole && !entry->location_size)
+		return NULL;
 	if (!entry->specification)
 		HEAP_TRY(heap_unit_qualify(reader, reader->scopes[top(reader)->scope].name,
 					   entry->name, &variable.name));
 	HEAP_TRY(heap_unit_reader_file(reader, entry, &variable.file));
-	HEAP_TRY(heap_types_grow(&reader->variables, reader->variable_count, 1,
-				 &reader->variable_capacity, sizeof(*reader->variables)));
-	reader->variables[reader->variable_count++] = variable;
-	return NULL;
+	return is_whole ? add_variable(reader, &variable) : add_pieces(reader, entry, variable);
 }
 
 // References that no other DIE may make: an imported unit, the type of a local or parameter.

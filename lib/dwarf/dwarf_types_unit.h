@@ -53,6 +53,7 @@ struct heap_unit_variable {
 	uint32_t name; /**< 0: that of what it completes */
 	uint32_t file, line;
 	bool external, thread_local;
+	uint64_t piece_start, piece_size; /**< the part of it that is there; size 0: all of it */
 };
 
 struct heap_unit_entry {
@@ -198,5 +199,16 @@ struct heap_unit_dimension heap_unit_dimension(const struct heap_dwarf_die *entr
 /** True if the DIE's location is an address, which @p result gets. */
 bool heap_unit_locate(const struct heap_unit_reader *reader, const struct heap_dwarf_die *entry,
 		      struct heap_unit_variable *result);
+
+/**
+ * Finds the next part of a variable that the compiler has split (DWARF 5, 2.6.1.2): a static struct or array
+ * may become a variable per member.
+ *
+ * @param cursor  in the DIE's location
+ * @param result  of the part before, or with a piece of no size; gets this one's address and piece
+ * @return false if there is no further one
+ */
+bool heap_unit_next_piece(const struct heap_unit_reader *reader, struct heap_dwarf_cursor *cursor,
+			  struct heap_unit_variable *result);
 
 #endif

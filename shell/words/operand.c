@@ -535,15 +535,26 @@ static bool is_variable(struct session *session, const char *word)
 }
 
 // How much of a word comes before its first step. Compilers call a static variable of a function
-// "count.0".
+// "count.0", and the parts of a variable that they have split "table.first" and "table[1]".
 static size_t start_length(struct session *session, const char *word)
 {
-	size_t length = strcspn(word, ".[");
+	size_t first = strcspn(word, ".["), length = strlen(word);
 	const char *arrow = strstr(word, "->");
+	char start[MAX_WORD];
 
-	if (word[length] == '.' && is_variable(session, word))
-		return strlen(word);
-	return arrow && (size_t)(arrow - word) < length ? (size_t)(arrow - word) : length;
+	if (arrow && (size_t)(arrow - word) < first)
+		return (size_t)(arrow - word);
+	if (length >= sizeof(start))
+		return first;
+	memcpy(start, word, length + 1);
+	while (length > first && !is_variable(session, start)) {
+		do
+			length--;
+		while (length > first && start[length] != '.' && start[length] != '[' &&
+		       strncmp(start + length, "->", 2) != 0);
+		start[length] = '\0';
+	}
+	return length;
 }
 
 HEAP_MUST_CHECK
