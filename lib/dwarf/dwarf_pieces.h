@@ -11,7 +11,7 @@
  * an element becomes a variable of its own, "table.first".
  */
 
-#include "lib/dwarf/dwarf_info.h"
+#include "lib/dwarf/dwarf_info_table.h"
 
 /** A part of a variable that has a place of its own. */
 struct heap_dwarf_piece {

@@ -2,7 +2,7 @@
 #ifndef HEAP_DWARF_PRUNE_H
 #define HEAP_DWARF_PRUNE_H
 
-#include "lib/dwarf/dwarf_info.h"
+#include "lib/dwarf/dwarf_info_table.h"
 
 /**
  * Drops types that no object can have and that no remaining type refers to.

@@ -15,7 +15,8 @@
  */
 
 #include "lib/base/array.h"
-#include "lib/dwarf/dwarf_info.h"
+#include "lib/dwarf/dwarf_file.h"
+#include "lib/dwarf/dwarf_info_table.h"
 #include "lib/dwarf/dwarf_pieces.h"
 #include "lib/dwarf/dwarf_types_unit.h"
 

@@ -3,7 +3,7 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/dwarf/dwarf_constants.h"
-#include "lib/dwarf/dwarf_info.h"
+#include "lib/dwarf/dwarf_info_table.h"
 #include "lib/types/types_index.h"
 
 #include <stdlib.h>

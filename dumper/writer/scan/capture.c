@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/scan/capture.h"
 
+#include "dumper/writer/scan/module_types.h"
 #include "dumper/writer/scan/snapshot_image.h"
 
 #include "dumper/writer/base/machine.h"
@@ -436,6 +437,7 @@ void capture_close(struct capture *capture)
 	functions_deinit(&capture->functions);
 	backtraces_deinit(&capture->backtraces);
 	objects_deinit(&capture->objects);
+	module_types_deinit(&capture->modules);
 	modules_deinit(&capture->modules);
 	strings_deinit(&capture->strings);
 	heap_snapshot_deinit(&capture->snapshot);

@@ -34,7 +34,7 @@ struct module_types {
 	uint32_t number_count;
 };
 
-void module_types_destroy(struct module_types *types)
+static void destroy(struct module_types *types)
 {
 	if (!types)
 		return;
@@ -49,6 +49,12 @@ void module_types_destroy(struct module_types *types)
 	free(types->numbers);
 	free(types->units);
 	free(types);
+}
+
+void module_types_deinit(struct modules *modules)
+{
+	for (size_t i = 0; i < modules->count; i++)
+		destroy(modules->modules[i].type_lookup);
 }
 
 // --- from debug information ------------------------------------------------------------------

@@ -11,8 +11,8 @@
 
 #include "dumper/writer/scan/modules.h"
 
-/** NULL is fine. */
-void module_types_destroy(struct module_types *types);
+/** Frees what was read of all modules, which modules_deinit() then closes. */
+void module_types_deinit(struct modules *modules);
 
 /**
  * The type in the snapshot's table that an entry of the debug information is.

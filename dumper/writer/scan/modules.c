@@ -4,7 +4,6 @@
 #include "dumper/writer/scan/debuginfod.h"
 
 #include "dumper/writer/scan/core_file.h"
-#include "dumper/writer/scan/module_types.h"
 
 #include "dumper/writer/base/supervisor.h"
 #include "dumper/writer/base/progress.h"
@@ -511,7 +510,6 @@ void modules_deinit(struct modules *modules)
 	for (size_t i = 0; i < modules->count; i++) {
 		struct module *module = &modules->modules[i];
 
-		module_types_destroy(module->type_lookup);
 		heap_dwarf_unwinder_destroy(module->unwinder);
 		heap_dwarf_line_finder_destroy(module->lines);
 		heap_dwarf_answers_destroy(module->answers);
