@@ -312,7 +312,9 @@ static void renumber_types(struct capture *capture, const heap_type_id *map)
 
 	for (heap_object_id i = 0; snapshot->type && i < capture->objects.count; i++) {
 		snapshot->type[i] = map[snapshot->type[i]];
-		snapshot->conflict_type[i] = map[snapshot->conflict_type[i]];
+		// Few have one: memory that was not touched stays so.
+		if (snapshot->conflict_type[i] != HEAP_NO_TYPE)
+			snapshot->conflict_type[i] = map[snapshot->conflict_type[i]];
 	}
 	for (uint32_t i = 0; i < snapshot->part_count; i++)
 		snapshot->parts[i].type = map[snapshot->parts[i].type];

@@ -10,6 +10,7 @@
 #include "dumper/writer/infer/sampler.h"
 
 #include "lib/base/cleanup.h"
+#include "lib/base/hash.h"
 #include "lib/base/prefetch.h"
 #include "lib/base/search.h"
 #include "dumper/writer/base/progress.h"
@@ -17,6 +18,7 @@
 enum {
 	PREFETCH_DISTANCE = 8, // members
 	MANY_SIZES = 3,        // a site with as many sizes does not allocate single structs
+	KNOWN_HINTS = 64,      // that are known to tell of no type, a power of 2
 };
 
 // The blocks of a kind without a name, with and without hints.
@@ -429,10 +431,63 @@ static void fetch(const struct inference *inference, const struct kind *kind, ui
 		heap_prefetch(&inference->hints.list[inference->hints.head[object]]);
 }
 
+// All that candidates_add_hinted() reads of a block with one hint.
+struct lone_hint {
+	uint64_t size;
+	heap_type_id type;
+	uint32_t interior;
+	uint8_t flags; // of the block
+	bool either, is_set;
+};
+
+// Hints that told of no type: where blocks have one hint each, most have one of a few.
+struct futile_hints {
+	struct lone_hint known[KNOWN_HINTS];
+};
+
+// Describes the hint of a block. @return false if the block has several, or none
+static bool describe_hint(const struct inference *inference, heap_object_id object,
+			  struct lone_hint *result)
+{
+	uint32_t at = inference->hints.head[object];
+	const struct hint *hint = &inference->hints.list[at];
+
+	if (at == NO_HINT || hint->next != NO_HINT)
+		return false;
+	*result = (struct lone_hint){
+		inference_size(inference, object),         hint->type,   hint->interior,
+		inference->capture->objects.flags[object], hint->either, true
+	};
+	return true;
+}
+
+// Gathers the types of a block's size that have the hinted parts.
+static void gather_hinted(const struct inference *inference, heap_object_id object,
+			  struct futile_hints *futile, struct candidates *candidates)
+{
+	struct lone_hint hint, *known = NULL;
+
+	candidates_init(candidates);
+	if (describe_hint(inference, object, &hint)) {
+		uint64_t hash = heap_hash_pair(hint.type, hint.interior);
+
+		known = &futile->known[heap_hash_mix(hash, hint.size) % KNOWN_HINTS];
+		if (known->is_set && known->size == hint.size && known->type == hint.type &&
+		    known->interior == hint.interior && known->flags == hint.flags &&
+		    known->either == hint.either)
+			return;
+	}
+	candidates_add_hinted(inference, object, candidates);
+	if (known && candidates->count == 0 && !candidates->too_many)
+		*known = hint;
+}
+
 struct heap_error *name_singly(struct inference *inference, const struct kind *kind,
 			       const struct site_summary *site, enum naming_evidence evidence,
 			       uint64_t *words, uint64_t *claimed)
 {
+	struct futile_hints futile = { 0 };
+
 	for (uint32_t i = kind->named; i < kind->count; i++) {
 		heap_object_id object = kinds_member(inference, kind, i);
 		struct candidates candidates;
@@ -444,8 +499,7 @@ struct heap_error *name_singly(struct inference *inference, const struct kind *k
 		if (claims_are_good(&inference->claims, object) ||
 		    !is_news(inference, object, evidence, site->pass))
 			continue;
-		candidates_init(&candidates);
-		candidates_add_hinted(inference, object, &candidates);
+		gather_hinted(inference, object, &futile, &candidates);
 		if (candidates.count == 0)
 			inference->news[object] |= NEWS_NO_WHOLE;
 		drop_excluded(inference, kind, site, &candidates);
