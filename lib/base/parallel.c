@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/base/parallel.h"
 
-#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 
@@ -95,4 +94,25 @@ struct heap_error *heap_parallel_share(unsigned count,
 	struct crew crew = { .work = work, .context = context, .count = count };
 
 	return run(&crew, count - 1);
+}
+
+bool heap_parallel_begin(struct heap_parallel_job *job, void *(*work)(void *context), void *context)
+{
+	pthread_attr_t attributes;
+
+	job->is_running = false;
+	if (heap_parallel_threads() < 2)
+		return false;
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, STACK_BYTES);
+	job->is_running = pthread_create(&job->thread, &attributes, work, context) == 0;
+	pthread_attr_destroy(&attributes);
+	return job->is_running;
+}
+
+void heap_parallel_await(struct heap_parallel_job *job)
+{
+	if (job->is_running)
+		pthread_join(job->thread, NULL);
+	job->is_running = false;
 }

@@ -6,6 +6,8 @@
 
 #include "lib/base/error.h"
 
+#include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /** The number of threads: as set, or the processors that this process may use, 4 at most. */
@@ -33,5 +35,22 @@ HEAP_MUST_CHECK
 struct heap_error *heap_parallel_share(unsigned count,
 				       struct heap_error *(*work)(void *context, size_t number),
 				       void *context);
+
+/** Work that a thread of its own does, beside the caller's. Zeros: none. */
+struct heap_parallel_job {
+	pthread_t thread;
+	bool is_running;
+};
+
+/**
+ * Begins work in another thread. heap_parallel_await() must follow.
+ *
+ * @return false if there is to be one thread alone, or none can be had: nothing is done then
+ */
+bool heap_parallel_begin(struct heap_parallel_job *job, void *(*work)(void *context),
+			 void *context);
+
+/** Waits until the work is done, if any was begun. */
+void heap_parallel_await(struct heap_parallel_job *job);
 
 #endif

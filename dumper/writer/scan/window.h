@@ -4,9 +4,15 @@
 
 /**
  * Reads words of an image through a buffer. A walk from block to block mostly stays inside it.
+ *
+ * Where a walk goes on behind the window's end, another thread reads what follows, while the walk is
+ * in the window:
+ *
+ *	memory   ───┤ window ├┤ ahead ├───▶
  */
 
 #include "dumper/writer/scan/image.h"
+#include "lib/base/parallel.h"
 
 #include <string.h>
 
@@ -15,11 +21,20 @@ enum {
 	WINDOW_NEAR = 1 << 12, /**< for pointers that lead anywhere */
 };
 
+/** Memory that another thread reads. */
+struct read_ahead {
+	struct heap_parallel_job job;
+	const struct image *image;
+	uint64_t start, size;
+	uint8_t *bytes; /**< [capacity of the window] NULL: not needed yet */
+};
+
 struct window {
 	const struct image *image;
 	uint64_t start, size; /**< of the memory that the buffer holds */
 	uint64_t capacity;    /**< bytes; a multiple of the page size */
 	uint8_t *bytes;
+	struct read_ahead ahead;
 };
 
 /** The two windows of a walk through the structures of an allocator. */
