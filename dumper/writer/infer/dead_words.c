@@ -96,6 +96,16 @@ static struct heap_error *note_ranges(struct held_parts *held, const struct capt
 	return NULL;
 }
 
+static void move_edge(struct heap_snapshot *snapshot, uint32_t from, uint32_t to)
+{
+	if (from == to)
+		return;
+	snapshot->edge_target[to] = snapshot->edge_target[from];
+	snapshot->edge_slot[to] = snapshot->edge_slot[from];
+	snapshot->edge_interior[to] = snapshot->edge_interior[from];
+	snapshot->edge_flags[to] = snapshot->edge_flags[from];
+}
+
 static void remove_from_objects(struct held_parts *held, const struct texts *texts,
 				struct pages *pages, const struct capture *capture,
 				struct heap_snapshot *snapshot)
@@ -118,10 +128,7 @@ static void remove_from_objects(struct held_parts *held, const struct texts *tex
 			     held_parts_is_dead(held, type, objects->address[object], offset)) ||
 			    ends_text(texts, pages, type, objects->address[object], offset))
 				continue;
-			snapshot->edge_target[kept] = snapshot->edge_target[edge];
-			snapshot->edge_slot[kept] = snapshot->edge_slot[edge];
-			snapshot->edge_interior[kept] = snapshot->edge_interior[edge];
-			snapshot->edge_flags[kept++] = snapshot->edge_flags[edge];
+			move_edge(snapshot, edge, kept++);
 		}
 	}
 	snapshot->edge_first[objects->count] = kept;

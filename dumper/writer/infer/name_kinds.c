@@ -9,6 +9,8 @@
 #include "dumper/writer/infer/naming.h"
 #include "dumper/writer/infer/sampler.h"
 
+#include "dumper/writer/base/pieces.h"
+#include "lib/base/array.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/hash.h"
 #include "lib/base/prefetch.h"
@@ -18,6 +20,7 @@
 enum {
 	PREFETCH_DISTANCE = 8, // members
 	MANY_SIZES = 3,        // a site with as many sizes does not allocate single structs
+	PIECE = 8192,          // members
 	KNOWN_HINTS = 64,      // that are known to tell of no type, a power of 2
 };
 
@@ -482,43 +485,113 @@ static void gather_hinted(const struct inference *inference, heap_object_id obje
 		*known = hint;
 }
 
-struct heap_error *name_singly(struct inference *inference, const struct kind *kind,
-			       const struct site_summary *site, enum naming_evidence evidence,
-			       uint64_t *words, uint64_t *claimed)
+// Finds the candidates for one block by its hints. @return false if there are none, or too many
+static bool find_candidates(struct inference *inference, const struct kind *kind,
+			    const struct site_summary *site, heap_object_id object,
+			    struct futile_hints *futile, struct candidates *candidates)
 {
-	struct futile_hints futile = { 0 };
+	gather_hinted(inference, object, futile, candidates);
+	if (candidates->count == 0)
+		inference->news[object] |= NEWS_NO_WHOLE;
+	drop_excluded(inference, kind, site, candidates);
+	return candidates->count > 0 && !candidates->too_many;
+}
 
-	for (uint32_t i = kind->named; i < kind->count; i++) {
+// The blocks of a kind that are named one by one.
+struct naming_singly {
+	struct inference *inference;
+	const struct kind *kind;
+	const struct site_summary *site;
+	enum naming_evidence evidence;
+	uint64_t *words, *claimed;
+};
+
+// Members of a piece that have candidates.
+struct members {
+	struct HEAP_ARRAY(heap_object_id) found;
+	struct futile_hints futile;
+};
+
+// Several threads visit pieces, and none changes data that another one reads.
+HEAP_MUST_CHECK
+static struct heap_error *find_members(void *context, size_t number, void *result)
+{
+	const struct naming_singly *naming = context;
+	struct inference *inference = naming->inference;
+	const struct kind *kind = naming->kind;
+	uint32_t first = kind->named + (uint32_t)number * PIECE, left = kind->count - first;
+	struct members *members = result;
+	struct candidates candidates;
+
+	members->found.count = 0;
+	for (uint32_t i = first; i < first + (left < PIECE ? left : PIECE); i++) {
 		heap_object_id object = kinds_member(inference, kind, i);
-		struct candidates candidates;
 
 		progress_step();
 		fetch(inference, kind, i);
 		if (progress_is_late())
 			break;
-		if (claims_are_good(&inference->claims, object) ||
-		    !is_news(inference, object, evidence, site->pass))
-			continue;
-		gather_hinted(inference, object, &futile, &candidates);
-		if (candidates.count == 0)
-			inference->news[object] |= NEWS_NO_WHOLE;
-		drop_excluded(inference, kind, site, &candidates);
-		if (candidates.count == 0 || candidates.too_many)
-			continue;
-		hold(inference, object, evidence, words, &candidates);
-
-		if (is_of_arrays(inference, site, object))
-			continue;
-
-		const struct candidate *only =
-			evidence == NAMING_SURE ? candidates_only_whole(inference, &candidates)
-						: candidates_best_whole(inference, &candidates);
-
-		if (only && may_be_whole(inference, object, only, words))
-			HEAP_TRY(naming_claim_member(inference, object, only, RANK_EMBEDDED,
-						     claimed));
+		if (!claims_are_good(&inference->claims, object) &&
+		    is_news(inference, object, naming->evidence, naming->site->pass) &&
+		    find_candidates(inference, kind, naming->site, object, &members->futile,
+				    &candidates))
+			HEAP_TRY(heap_array_append(&members->found, object));
 	}
 	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *name_member(const struct naming_singly *naming, heap_object_id object,
+				      struct futile_hints *futile)
+{
+	struct inference *inference = naming->inference;
+	struct candidates candidates;
+	const struct candidate *only;
+
+	if (!find_candidates(inference, naming->kind, naming->site, object, futile, &candidates))
+		return NULL;
+	hold(inference, object, naming->evidence, naming->words, &candidates);
+	if (is_of_arrays(inference, naming->site, object))
+		return NULL;
+	only = naming->evidence == NAMING_SURE ? candidates_only_whole(inference, &candidates)
+					       : candidates_best_whole(inference, &candidates);
+	return only && may_be_whole(inference, object, only, naming->words)
+		       ? naming_claim_member(inference, object, only, RANK_EMBEDDED,
+					     naming->claimed)
+		       : NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *name_members(void *context, void *result)
+{
+	const struct naming_singly *naming = context;
+	struct members *members = result;
+
+	for (size_t i = 0; i < members->found.count && !progress_is_late(); i++)
+		HEAP_TRY(name_member(naming, members->found.items[i], &members->futile));
+	return NULL;
+}
+
+static void release_members(void *result)
+{
+	struct members *members = result;
+
+	heap_array_deinit(&members->found);
+}
+
+struct heap_error *name_singly(struct inference *inference, const struct kind *kind,
+			       const struct site_summary *site, enum naming_evidence evidence,
+			       uint64_t *words, uint64_t *claimed)
+{
+	return pieces_run(&(struct piece_work){
+		.count = ((size_t)kind->count - kind->named + PIECE - 1) / PIECE,
+		.part_size = sizeof(struct members),
+		.work = find_members,
+		.join = name_members,
+		.release = release_members,
+		.context =
+			&(struct naming_singly){ inference, kind, site, evidence, words, claimed },
+	});
 }
 
 // Gathers candidates for the blocks of a kind without a name. @return true if there are any
