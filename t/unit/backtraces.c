@@ -36,7 +36,7 @@ enum {
 	TO_INNER,
 	TO_OTHER_INNER,
 	STEPS = sizeof(steps) / sizeof(steps[0]),
-	KINDS = 2,
+	KINDS = 4,
 	WRAPPERS = 4,
 };
 
@@ -129,6 +129,47 @@ static void sizes_that_agree_tell_of_another(void **state)
 	backtraces_deinit(&backtraces);
 }
 
+// allocate() goes one way for small blocks and another for large ones.
+static void the_nearest_sizes_tell(void **state)
+{
+	const struct heapsnap_kind kinds[KINDS] = {
+		{ .site = IN_MAKE, .size = 16, .backtrace = TO_SMALL },
+		{ .site = IN_MAKE, .size = 32, .backtrace = TO_SMALL },
+		{ .site = IN_MAKE, .size = 512, .backtrace = TO_LARGE },
+		{ .site = IN_MAKE, .size = 1024, .backtrace = TO_LARGE },
+	};
+	struct backtraces backtraces;
+
+	(void)state;
+	read_tables(&backtraces, kinds);
+	assert_int_equal(backtraces_site(&backtraces, IN_MAKE, 8), SMALL);
+	assert_int_equal(backtraces_site(&backtraces, IN_MAKE, 24), SMALL);
+	assert_int_equal(backtraces_site(&backtraces, IN_MAKE, 256), IN_MAKE);
+	assert_int_equal(backtraces_site(&backtraces, IN_MAKE, 768), LARGE);
+	assert_int_equal(backtraces_site(&backtraces, IN_MAKE, 4096), LARGE);
+	backtraces_deinit(&backtraces);
+}
+
+// Blocks from before allocate() was taken for a wrapper have sites in it.
+static void earlier_blocks_tell_of_later_ones(void **state)
+{
+	const struct heapsnap_kind kinds[KINDS] = {
+		{ .site = IN_MAKE, .size = 16, .backtrace = TO_SMALL },
+		{ .site = IN_MAKE, .size = 32, .backtrace = TO_SMALL },
+		{ .site = LARGE, .size = 512, .backtrace = TO_LARGE },
+		{ .site = LARGE, .size = 1024, .backtrace = TO_LARGE },
+	};
+	struct backtraces backtraces;
+
+	(void)state;
+	read_tables(&backtraces, kinds);
+	assert_int_equal(backtraces_site(&backtraces, IN_MAKE, 512), LARGE);
+	assert_int_equal(backtraces_site(&backtraces, IN_MAKE, 768), LARGE);
+	assert_int_equal(backtraces_site(&backtraces, IN_MAKE, 64), IN_MAKE);
+	assert_int_equal(backtraces_site(&backtraces, IN_MAKE, 24), SMALL);
+	backtraces_deinit(&backtraces);
+}
+
 // The calls in which they agree count, from the site inwards.
 static void sizes_that_agree_in_part_tell_that_part(void **state)
 {
@@ -163,5 +204,7 @@ static void a_shorter_backtrace_is_the_common_part(void **state)
 UNIT_TESTS("backtraces", cmocka_unit_test(each_size_has_its_own_backtrace),
 	   cmocka_unit_test(sizes_that_disagree_tell_nothing_of_another),
 	   cmocka_unit_test(sizes_that_agree_tell_of_another),
+	   cmocka_unit_test(the_nearest_sizes_tell),
+	   cmocka_unit_test(earlier_blocks_tell_of_later_ones),
 	   cmocka_unit_test(sizes_that_agree_in_part_tell_that_part),
 	   cmocka_unit_test(a_shorter_backtrace_is_the_common_part))

@@ -221,13 +221,6 @@ static int compare_paths(const void *left, const void *right)
 	return a->size < b->size ? -1 : a->size > b->size;
 }
 
-static int compare_path_sites(const void *left, const void *right)
-{
-	const struct path *a = left, *b = right;
-
-	return a->site < b->site ? -1 : a->site > b->site;
-}
-
 // The calls from malloc out to that at a site; MAX_CHAIN if it is not among them.
 static uint32_t count_calls(const struct backtraces *backtraces, uint32_t step, uint64_t site)
 {
@@ -270,47 +263,86 @@ static uint32_t find_common(const struct backtraces *backtraces, uint32_t left, 
 	return common;
 }
 
-// Keeps for each site the calls that are common to all its backtraces.
+// True if a site is in a function that is no wrapper after all. Functions do not overlap, so that their
+// sites ascend as they do.
+static bool is_refused(const struct backtraces *backtraces, uint64_t site)
+{
+	const struct refused *refused = backtraces->refused;
+	uint32_t count = backtraces->refused_count;
+	uint32_t at = heap_partition_point(i, 0, count, refused[i].site < site);
+
+	return at < count && refused[at].site == site;
+}
+
+// The call that led to that at a site; 0 if it is not known.
+static uint64_t find_caller(const struct backtraces *backtraces, uint32_t step, uint64_t site)
+{
+	uint32_t calls = count_calls(backtraces, step, site);
+
+	if (calls == MAX_CHAIN)
+		return 0;
+	for (; calls > 0; calls--)
+		step = backtraces->taken[step].caller;
+	step = backtraces->taken[step].caller;
+	return backtraces_have_step(backtraces, step) ? backtraces->taken[step].address : 0;
+}
+
+/*
+ * Notes how each site comes to malloc, by size. Blocks from before the library took a function for a
+ * wrapper have its own sites: if it is none after all, they show how its callers come to malloc.
+ */
 HEAP_MUST_CHECK
 static struct heap_error *note_paths(struct backtraces *backtraces)
 {
-	struct path *paths = malloc(((size_t)backtraces->kind_count + 1) * sizeof(*paths));
-	uint32_t count = backtraces->kind_count, kept = 0;
+	struct path *paths = malloc((2 * (size_t)backtraces->kind_count + 1) * sizeof(*paths));
+	uint32_t count = 0;
 
 	if (!paths)
 		return heap_error_out_of_memory();
-	for (uint32_t i = 0; i < count; i++) {
+	for (uint32_t i = 0; i < backtraces->kind_count; i++) {
 		const struct heapsnap_kind *kind = &backtraces->kinds[i];
+		uint64_t caller = is_refused(backtraces, kind->site)
+					  ? find_caller(backtraces, kind->backtrace, kind->site)
+					  : 0;
 
-		paths[i] = (struct path){ kind->site, kind->size, kind->backtrace };
+		paths[count++] = (struct path){ kind->site, kind->size, kind->backtrace };
+		if (caller)
+			paths[count++] = (struct path){ caller, kind->size, kind->backtrace };
 	}
 	if (count > 0)
 		qsort(paths, count, sizeof(*paths), compare_paths);
-	for (uint32_t i = 0; i < count; i++) {
-		struct path *last = kept > 0 ? &paths[kept - 1] : NULL;
-
-		if (last && last->site == paths[i].site)
-			last->backtrace = find_common(backtraces, last->backtrace,
-						      paths[i].backtrace, last->site);
-		else
-			paths[kept++] = paths[i];
-	}
 	backtraces->paths = paths;
-	backtraces->path_count = kept;
+	backtraces->path_count = count;
 	return NULL;
 }
 
-// The backtrace of the first block of a site and size. If there is none: the calls that are common
-// to those of all other sizes; or 0.
+static bool is_path_of(const struct backtraces *backtraces, uint32_t number, uint64_t site)
+{
+	return number < backtraces->path_count && backtraces->paths[number].site == site;
+}
+
+// The backtrace of the first block of a site and size. If there is none: the calls that are common to
+// those of the two nearest sizes, a smaller and a larger one if there are both; or 0.
 static uint32_t find_path(const struct backtraces *backtraces, uint64_t site, uint64_t size)
 {
-	uint32_t step = backtraces_of_kind(backtraces, site, size);
-	const struct path key = { .site = site }, *path = NULL;
+	const struct path *paths = backtraces->paths, key = { .site = site, .size = size };
+	uint32_t step = backtraces_of_kind(backtraces, site, size), at, other;
 
-	if (step == 0 && backtraces->path_count > 0)
-		path = bsearch(&key, backtraces->paths, backtraces->path_count, sizeof(key),
-			       compare_path_sites);
-	return path ? path->backtrace : step;
+	if (step != 0)
+		return step;
+	at = heap_partition_point(i, 0, backtraces->path_count, compare_paths(&paths[i], &key) < 0);
+	other = at - 1;
+	if (!is_path_of(backtraces, at, site))
+		at -= 2;
+	else if (paths[at].size == size || !is_path_of(backtraces, other, site))
+		other = at + 1;
+	if (!is_path_of(backtraces, at, site))
+		return is_path_of(backtraces, other, site) ? paths[other].backtrace : 0;
+	// Other sizes tell nothing more of one that is known.
+	if (!is_path_of(backtraces, other, site) ||
+	    (paths[at].size == size && paths[other].size != size))
+		return paths[at].backtrace;
+	return find_common(backtraces, paths[at].backtrace, paths[other].backtrace, site);
 }
 
 static int compare_refused(const void *left, const void *right)

@@ -39,11 +39,11 @@ struct own_backtrace {
 	uint32_t backtrace;
 };
 
-/** How a site comes to malloc. */
+/** How a site comes to malloc for a size. */
 struct path {
 	uint64_t site;
-	uint64_t size;      /**< the least that is known */
-	uint32_t backtrace; /**< the innermost call that is common to all sizes; 0: there is none */
+	uint64_t size;
+	uint32_t backtrace;
 };
 
 /** A site in a function that the library took for a wrapper, and that is not believed to be one. */
@@ -69,7 +69,7 @@ struct backtraces {
 	uint32_t unmapped_count;
 	uint64_t *wrappers; /**< [wrapper_count] ascending */
 	uint32_t wrapper_count;
-	/** [path_count] ascending: for the sizes of a site that have no backtrace */
+	/** [path_count] ascending: for sizes that have no backtrace, those of others of the site */
 	struct path *paths;
 	uint32_t path_count;
 	struct refused *refused; /**< [refused_count] ascending */
