@@ -48,9 +48,10 @@ __attribute__((format(printf, 1, 2))) static inline int compile_run(const char *
 	return system(command) == 0;
 }
 
-static inline int compile_has(const char *program)
+/** True if a compiler or another program is here. @param command  its name, and options that do not matter */
+static inline int compile_has(const char *command)
 {
-	return compile_run("command -v %s >/dev/null", program);
+	return compile_run("command -v %.*s >/dev/null", (int)strcspn(command, " "), command);
 }
 
 static inline void compile_write(const char *name, const char *text)

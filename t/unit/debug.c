@@ -58,10 +58,7 @@ static void with_each(const char *const *compilers, size_t count, const char *ar
 	size_t tried = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		char program[16];
-
-		sscanf(compilers[i], "%15s", program);
-		if (!compile_has(program))
+		if (!compile_has(compilers[i]))
 			continue;
 		compiler = compilers[i];
 		if (!compile_run("%s -fPIC -shared -o object.so %s", compilers[i], arguments))

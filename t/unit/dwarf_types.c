@@ -91,10 +91,7 @@ static void with_each(const char *const *compilers, size_t count, const char *so
 
 	compile_write(source, text);
 	for (size_t i = 0; i < count; i++) {
-		char program[16];
-
-		sscanf(compilers[i], "%15s", program);
-		if (!compile_has(program))
+		if (!compile_has(compilers[i]))
 			continue;
 		compiler = compilers[i];
 		if (!compile_run("%s -fPIC -shared -o object.so %s", compilers[i], source))

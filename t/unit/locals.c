@@ -193,11 +193,8 @@ static void each_compiler(void **state)
 	(void)state;
 	compile_write("source.c", source);
 	for (size_t i = 0; i < sizeof(compilers) / sizeof(*compilers); i++) {
-		char program[16];
-
 		compiler = compilers[i];
-		sscanf(compiler, "%15s", program);
-		if (!compile_has(program))
+		if (!compile_has(compiler))
 			continue;
 		assert_true(compile_run("%s -no-pie -o program source.c", compiler));
 		assert_null(heap_dwarf_open(compile_path("program"), &file));
@@ -255,11 +252,8 @@ static void parameters_are_what_was_passed(void **state)
 		struct heap_dwarf_locals_frame frame = {
 			.cfa = CFA, .registers = &registers, .caller = &caller, .read = read_nothing
 		};
-		char program[16];
-
 		compiler = optimizing[i];
-		sscanf(compiler, "%15s", program);
-		if (!compile_has(program))
+		if (!compile_has(compiler))
 			continue;
 		assert_true(compile_run("%s -no-pie -o program entry.c", compiler));
 		assert_null(heap_dwarf_open(compile_path("program"), &file));
@@ -364,11 +358,8 @@ static void cached_locals_are_those_of_the_file(void **state)
 	compile_write("source.c", source);
 	for (size_t i = 0; i < sizeof(compilers) / sizeof(*compilers); i++) {
 		uint64_t start;
-		char program[16];
-
 		compiler = compilers[i];
-		sscanf(compiler, "%15s", program);
-		if (!compile_has(program))
+		if (!compile_has(compiler))
 			continue;
 		assert_true(
 			compile_run("%s -no-pie -o program source.c && rm -rf cache", compiler));

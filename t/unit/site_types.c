@@ -130,10 +130,7 @@ static void finds_types_of_all_scopes(void **state)
 	(void)state;
 	compile_write("program.c", source);
 	for (size_t i = 0; i < sizeof(compilers) / sizeof(*compilers); i++) {
-		char program[16];
-
-		sscanf(compilers[i], "%15s", program);
-		if (compile_has(program))
+		if (compile_has(compilers[i]))
 			check_with(compilers[i]);
 	}
 }

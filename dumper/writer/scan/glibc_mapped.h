@@ -6,7 +6,7 @@
 
 #include "dumper/writer/scan/glibc_walker.h"
 
-/** What is left to be found. */
+/** The search for mapped memory, with the amounts that are left to find. */
 struct glibc_mapped {
 	struct glibc_walker *walker;
 	const struct glibc_state *state;
