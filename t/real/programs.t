@@ -68,6 +68,11 @@ subtest 'Lua, 200,000 tables' => sub {
         'print("ready") io.stdout:flush() io.read()',
         'local sum = 0 for _, t in ipairs(tables) do sum = sum + t.id end print(sum)');
     my ($program, $file) = work(fetch('lua'), args => [$script], ready => 'ready');
+    my $attached = "$scratch/attached.snap";
+    is system("$Heapsh::build/heapsnap attach --file $attached $program->{pid} >$scratch/attached.out"), 0, 'attached';
+    cmp_ok share_typed($attached), '>=', 98, 'its blocks are typed after an attach, too';
+    is(Heapsh::ask_json($attached, 'find', '--count', 'type', 'struct Table')->{count},
+        Heapsh::ask_json($file, 'find', '--count', 'type', 'struct Table')->{count}, 'as many of them are Tables');
     is(($program->finish)[0], "20000100000\n", 'its output is as ever');
     cmp_ok share_typed($file), '>=', 99, 'its blocks are typed';
     cmp_ok(Heapsh::ask_json($file, 'find', '--count', 'type', 'struct Table')->{count}, '>=', 200000,

@@ -24,16 +24,22 @@ struct known {
 	uint32_t blocks;
 };
 
+#define LIVE (UINT64_C(1) << 63) // blocks are known to be of a type
+
 struct likeness {
-	struct HEAP_ARRAY(struct known) known;   // by size, when all are known
-	struct heap_hash_table by_type;          // of the same
-	struct HEAP_ARRAY(heap_type_id) structs; // by size: all that blocks may be
+	struct HEAP_ARRAY(struct known) known;    // by size, when all are known
+	struct heap_hash_table by_type;           // of the same
+	struct HEAP_ARRAY(heap_type_id) structs;  // by size: all that blocks may be
+	struct HEAP_ARRAY(heap_type_id) flexible; // likewise, of no one size
+	uint64_t *modules; // [types] a bit for each module that has it, and LIVE
 };
 
 static void likeness_deinit(struct likeness *likeness)
 {
 	heap_array_deinit(&likeness->known);
 	heap_array_deinit(&likeness->structs);
+	heap_array_deinit(&likeness->flexible);
+	free(likeness->modules);
 	heap_hash_table_deinit(&likeness->by_type);
 }
 
@@ -69,10 +75,10 @@ static bool is_known(const struct inference *inference, heap_object_id object)
 {
 	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
 
-	return inference->claims.name_rank[object] <= RANK_PASSED_EXACT &&
-	       snapshot->elements[object] == 1 &&
+	return inference->claims.name_rank[object] <= RANK_PASSED_FLEXIBLE &&
 	       layouts_is_compound(&inference->layouts, snapshot->type[object]) &&
-	       !layouts_is_flexible(&inference->layouts, snapshot->type[object]);
+	       (snapshot->elements[object] == 1 ||
+		layouts_is_flexible(&inference->layouts, snapshot->type[object]));
 }
 
 HEAP_MUST_CHECK
@@ -82,13 +88,34 @@ static struct heap_error *learn(const struct inference *inference, struct likene
 
 	for (heap_object_id i = 0; i < count && !progress_is_late(); i++) {
 		progress_step();
-		if (is_known(inference, i))
-			HEAP_TRY(note(likeness, inference->capture->snapshot.type[i],
-				      inference_size(inference, i)));
+		if (!is_known(inference, i))
+			continue;
+		likeness->modules[inference->capture->snapshot.type[i]] |= LIVE;
+		HEAP_TRY(note(likeness, inference->capture->snapshot.type[i],
+			      inference_size(inference, i)));
 	}
 	if (likeness->known.count > 0)
 		qsort(likeness->known.items, likeness->known.count, sizeof(struct known),
 		      compare_known);
+	return NULL;
+}
+
+// Notes which modules have each type. Of many modules, some share a bit.
+HEAP_MUST_CHECK
+static struct heap_error *note_modules(const struct inference *inference, struct likeness *likeness)
+{
+	const struct modules *modules = &inference->capture->modules;
+
+	likeness->modules =
+		calloc((size_t)inference->layouts.types->count + 1, sizeof(*likeness->modules));
+	if (!likeness->modules)
+		return heap_error_out_of_memory();
+	for (size_t i = 0; i < modules->count; i++) {
+		const struct module *module = &modules->modules[i];
+
+		for (uint32_t j = 0; module->type_map && j < module->debug.types.count; j++)
+			likeness->modules[module->type_map[j]] |= UINT64_C(1) << i % 63;
+	}
 	return NULL;
 }
 
@@ -109,8 +136,12 @@ static struct heap_error *gather_structs(const struct layouts *layouts, struct l
 	for (heap_type_id id = 1; id < layouts->types->count; id++) {
 		const struct layout_facts *facts = &layouts->facts[id];
 
-		if (facts->is_candidate && facts->stripped == id && !facts->is_flexible &&
-		    layouts_is_compound(layouts, id))
+		if (!facts->is_candidate || facts->stripped != id ||
+		    !layouts_is_compound(layouts, id))
+			continue;
+		if (facts->is_flexible)
+			HEAP_TRY(heap_array_append(&likeness->flexible, id));
+		else
 			HEAP_TRY(heap_array_append(&likeness->structs, id));
 	}
 	if (likeness->structs.count > 0)
@@ -178,7 +209,7 @@ static uint32_t prove_pointer(const struct inference *inference, uint32_t edge,
 
 // How well a block agrees with a type.
 struct agreement {
-	heap_type_id type;
+	struct layout_claim claim;
 	uint32_t proof; // by what its pointers lead to
 	int score;      // of its content; below 0 if that contradicts
 };
@@ -234,13 +265,16 @@ static uint32_t prove(const struct inference *inference, heap_object_id object, 
 static struct agreement compare(const struct inference *inference, const struct content *content,
 				heap_type_id type)
 {
-	struct agreement result = { .type = type,
-				    .score = content_score(inference, content, type, 1) };
+	heap_object_id object = content->object;
+	struct agreement result = { .claim = inference_fit(inference, type, object), .score = -1 };
 
-	if (hints_ask(inference, content->object, type) == VERDICT_AGAINST)
-		result.score = -1;
+	if (result.claim.fit == LAYOUT_NONE ||
+	    hints_ask(inference, object, type) == VERDICT_AGAINST ||
+	    profiles_exclude(inference, object, type))
+		return result;
+	result.score = content_score(inference, content, type, result.claim.elements);
 	if (result.score >= 0)
-		result.proof = prove(inference, content->object, type);
+		result.proof = prove(inference, object, type);
 	return result;
 }
 
@@ -256,7 +290,30 @@ static bool has_union(const struct inference *inference, heap_type_id type)
 	return false;
 }
 
+// True if a block may be of a type rather than of a known one: blocks are, or the modules that know the one have
+// the other. What another library hides is not likely to be the rest of what the program has lost.
+static bool may_be(const struct likeness *likeness, heap_type_id type, heap_type_id known)
+{
+	uint64_t modules = likeness->modules[type];
+
+	return modules == 0 || (modules & (likeness->modules[known] | LIVE));
+}
+
 // True if a struct other than the best one agrees as well.
+static bool is_rival(const struct inference *inference, const struct likeness *likeness,
+		     const struct content *content, heap_type_id type, const struct agreement *best)
+{
+	struct agreement rival;
+
+	progress_step();
+	if (type == best->claim.type || !may_be(likeness, type, best->claim.type) ||
+	    layouts_says_more(&inference->layouts, best->claim.type, type))
+		return false;
+	rival = compare(inference, content, type);
+	return rival.score >= 0 && rival.proof >= best->proof &&
+	       (!is_better(best, &rival) || has_union(inference, type));
+}
+
 static bool has_rival(const struct inference *inference, const struct likeness *likeness,
 		      const struct content *content, const struct agreement *best)
 {
@@ -269,27 +326,24 @@ static bool has_rival(const struct inference *inference, const struct likeness *
 	for (size_t i = heap_partition_point(at, (size_t)0, count,
 					     layouts_size(layouts, structs[at]) < least);
 	     i < count && layouts_size(layouts, structs[i]) <= size; i++) {
-		struct agreement rival;
-
-		progress_step();
-		if (structs[i] == best->type || layouts_says_more(layouts, best->type, structs[i]))
-			continue;
-		rival = compare(inference, content, structs[i]);
-		if (rival.score >= 0 && rival.proof >= best->proof &&
-		    (!is_better(best, &rival) || has_union(inference, structs[i])))
+		if (is_rival(inference, likeness, content, structs[i], best))
+			return true;
+	}
+	for (size_t i = 0; i < likeness->flexible.count; i++) {
+		if (is_rival(inference, likeness, content, likeness->flexible.items[i], best))
 			return true;
 	}
 	return false;
 }
 
-// The only struct that a block is alike; HEAP_NO_TYPE if there is none.
-static heap_type_id find(const struct inference *inference, const struct likeness *likeness,
-			 heap_object_id object, uint64_t *words)
+// The only struct that a block is alike; LAYOUT_NONE if there is none.
+static struct layout_claim find(const struct inference *inference, const struct likeness *likeness,
+				heap_object_id object, uint64_t *words)
 {
 	const struct known *known = likeness->known.items;
 	const size_t count = likeness->known.count;
 	uint64_t size = inference_size(inference, object);
-	struct agreement best = { HEAP_NO_TYPE, LEAST_PROOF - 1, 0 };
+	struct agreement best = { { .fit = LAYOUT_NONE }, LEAST_PROOF - 1, 0 };
 	struct content content;
 
 	content_read(inference, object, words, &content);
@@ -303,9 +357,9 @@ static heap_type_id find(const struct inference *inference, const struct likenes
 		if (own.score > 0 && own.proof >= LEAST_PROOF && is_better(&own, &best))
 			best = own;
 	}
-	return best.type != HEAP_NO_TYPE && !has_rival(inference, likeness, &content, &best)
-		       ? best.type
-		       : HEAP_NO_TYPE;
+	if (best.claim.fit != LAYOUT_NONE && has_rival(inference, likeness, &content, &best))
+		best.claim.fit = LAYOUT_NONE;
+	return best.claim;
 }
 
 struct heap_error *likeness_claim(struct inference *inference, uint64_t *claimed)
@@ -318,21 +372,23 @@ struct heap_error *likeness_claim(struct inference *inference, uint64_t *claimed
 	words = malloc((CONTENT_WORDS + 1) * sizeof(*words));
 	if (!words)
 		return heap_error_out_of_memory();
+	HEAP_TRY(note_modules(inference, &likeness));
 	HEAP_TRY(learn(inference, &likeness));
 	HEAP_TRY(gather_structs(&inference->layouts, &likeness));
 	for (heap_object_id i = 0; i < inference->capture->objects.count && !progress_is_late();
 	     i++) {
-		heap_type_id type;
+		struct layout_claim claim;
 
 		progress_step();
 		if (!is_open(inference, i))
 			continue;
-		type = find(inference, &likeness, i, words);
-		if (type == HEAP_NO_TYPE)
+		claim = find(inference, &likeness, i, words);
+		if (claim.fit == LAYOUT_NONE)
 			continue;
 		++*claimed;
 		HEAP_TRY(claims_add(&inference->claims, RANK_VOTE,
-				    &(struct claim){ i, type, 1, HEAP_EVIDENCE_VOTE, false }));
+				    &(struct claim){ i, claim.type, claim.elements,
+						     HEAP_EVIDENCE_VOTE, false }));
 	}
 	return NULL;
 }
