@@ -34,7 +34,7 @@ static const char *const evidence_words[] = { "none",      "declared", "vtable",
 // Readline's functions get no context.
 static struct session *session;
 
-// A line up to the word that is to be completed.
+// A line up to the word to complete.
 struct context {
 	const struct command *command;
 	char *words[MAX_WORDS]; // malloc'd, without quotes; words[0] is the command

@@ -41,7 +41,7 @@ static inline bool heapsnap_is_watched(const void *block)
 /** Makes a block a sample. @param moved  by realloc() */
 void heapsnap_watch(const void *block, size_t size, uint64_t site, bool moved);
 
-/** Before a block is freed, or moved: what is known of it. @return backtrace 0: it is no sample */
+/** The sample of a block that is about to be freed or moved. @return backtrace 0: it is no sample */
 struct heapsnap_sampled heapsnap_unwatch(const void *block);
 
 /** malloc's slow path, when heapsnap_bytes_left has run out. */

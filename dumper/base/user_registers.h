@@ -22,8 +22,8 @@ enum {
 };
 
 /**
- * Fills in a thread's registers and what is known of them. Its thread pointer too, where that is one
- * of them; on aarch64 it is not (NT_ARM_TLS).
+ * Fills in a thread's registers, and which of them are known. The thread pointer is one of them on
+ * x86-64, but not on aarch64 (NT_ARM_TLS).
  */
 static inline void heapsnap_fill_registers(struct heapsnap_thread *thread,
 					   const struct user_regs_struct *from)

@@ -28,7 +28,7 @@ void heapsnap_before_oom_init(void);
  */
 void heapsnap_before_oom_brake(uint64_t bytes);
 
-/** In the timer's thread: looks what is left. @return how long to wait before the next look, in ns; 0: for ever */
+/** Checks the memory left, in the timer's thread. @return ns to wait before the next check; 0: for ever */
 uint64_t heapsnap_before_oom_look(bool *is_near);
 
 /** In the timer's thread: takes the snapshot. @return false: not yet, because another one is being taken */

@@ -69,7 +69,7 @@ static bool is_socket(const struct process *process, uint64_t descriptor)
 	return is_of_kind(process, descriptor, "socket", true);
 }
 
-// What is written to a pipe is written as a whole or not at all, up to a length: pipe(7).
+// A pipe takes up to PIPE_BUF bytes as a whole or not at all: pipe(7).
 static bool is_whole_write(const struct process *process, const uint64_t arguments[6])
 {
 	return arguments[2] <= PIPE_BUF && is_of_kind(process, arguments[0], "pipe", false);

@@ -37,8 +37,8 @@ long tracee_call_result(const struct user_regs_struct *registers);
 // --- interrupted calls ---------------------------------------------------------
 
 /**
- * The call by which another one is known here, that does the same with arguments at the same
- * places: ppoll(2) for poll(2). Only old machines have both.
+ * The newer system call that does the same with the same arguments: ppoll(2) for poll(2). Only old
+ * architectures have both.
  */
 long tracee_modern_call(long number);
 

@@ -108,7 +108,7 @@ void tracee_set_restart(const struct tracee *tracee, struct user_regs_struct *re
 	registers->rax = (uint64_t)-RESTART_NO_HANDLER;
 }
 
-// A call that is to be restarted still has its result, by which the kernel does so.
+// A call to be restarted still has the result that tells the kernel to do so.
 void tracee_set_resume(const struct tracee *tracee, struct user_regs_struct *registers)
 {
 	(void)tracee;

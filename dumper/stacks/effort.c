@@ -68,7 +68,7 @@ void heapsnap_effort_charge(enum heapsnap_effort_pool pool, uint32_t taken)
 	__atomic_sub_fetch(&heapsnap_effort.credit[pool], taken, __ATOMIC_RELAXED);
 }
 
-// Adds as much as finds room. @return what is left over
+// Adds credit up to the limit of the pool. @return the excess
 static int64_t add_credit(enum heapsnap_effort_pool pool, int64_t more)
 {
 	int64_t room = most_credit[pool] - credit_of(pool);

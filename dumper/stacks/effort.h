@@ -65,7 +65,7 @@ int32_t heapsnap_effort_begin(void);
 /** Ends an event. @return steps that it has taken */
 uint32_t heapsnap_effort_end(int32_t before);
 
-/** True if a pool has credit. Sites may also use what is left for looks. */
+/** True if a pool has credit. Sites may also use the credit for looks. */
 bool heapsnap_effort_may(enum heapsnap_effort_pool pool);
 
 void heapsnap_effort_charge(enum heapsnap_effort_pool pool, uint32_t steps);

@@ -109,7 +109,7 @@ static uint64_t *cache_slot(uint64_t function)
 
 _Static_assert(CACHED == 1 << (64 - 54), "bits of the hash");
 
-// Reads what is known of a function that may have some height. @return false if that is nothing
+// Looks a function up in the cache. @return false if it is not there
 static bool recall(uint64_t function, int height, struct passing *passing)
 {
 	uint64_t word = __atomic_load_n(cache_slot(function), __ATOMIC_RELAXED);

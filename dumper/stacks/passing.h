@@ -15,10 +15,10 @@
  * The answer follows from the code alone: it does not depend on which callers came first, as
  * wrappers.h does for functions that do more.
  *
- * The code from the function's beginning is gone through once, in order. The values that matter
- * (parameters, blocks, constants) are followed through registers and the stack; where two ways
- * meet, what is known on both stays known. Ways back are not taken. That is a data-flow analysis
- * without its iteration (Aho et al., Compilers, 9.2), and errs in odd code only.
+ * The function's code is read once, from its start and in order. The values that matter
+ * (parameters, blocks, constants) are followed through registers and the stack; where two paths
+ * meet, a fact stays known if it holds on both. Backward jumps are not taken. That is a data-flow
+ * analysis without its iteration (Aho et al., Compilers, 9.2), and errs in odd code only.
  *
  * async-signal-safe after heapsnap_passing_init(); a few microseconds at most.
  */

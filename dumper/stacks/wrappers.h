@@ -5,23 +5,23 @@
 /**
  * Functions like xmalloc() and g_malloc(), which allocate on behalf of their callers.
  *
- * One is known by how it is used: several callers, each of which asks for one size time and
- * again, and the sizes differ. The function does not choose the size then; its callers do. A
- * constructor is called from many places too, but always asks for the same size; and one that
- * makes strings gets many sizes from each of its callers. One that allocates at many places
- * chooses what it does: the loop of an interpreter, which all allocations go through, is none.
- * A function that calls itself, directly or by way of others, is none either: an evaluator, a parser.
- * HEAPSNAP_WRAPPERS names more.
+ * A wrapper is recognized by its use: each of several callers always requests the same size, and
+ * the sizes differ. So the callers choose the size, and not the function. A constructor is called
+ * from many places too, but always requests the same size; a function that makes strings is asked
+ * for many sizes by each of its callers. A function that allocates at many places makes its own
+ * choices: the loop of an interpreter, which all allocations go through, is no wrapper. Nor is a
+ * function that calls itself, directly or through others, like an evaluator or a parser. The user
+ * names more in HEAPSNAP_WRAPPERS.
  *
- * That takes a while, and another one in each run where threads race. Most wrappers need no such
- * evidence: functions of the standard libraries (standard.h) and those whose code does nothing but
+ * Such evidence takes time, and a different time in each run if threads race. Most wrappers do not
+ * need it: functions of the standard libraries (standard.h) and those whose code does nothing but
  * pass the size on (passing.h) are transparent, from the first block on.
  *
- * Functions are known by the address where they begin, sites by return addresses within them.
- * No locks: of two threads that note at the same time, one's look may be lost.
+ * Functions are identified by their start, sites by their return address. There are no locks: when
+ * two threads note a look at the same time, one of the two may be lost.
  *
- * A function becomes a wrapper at most once, and what has been refused as one stays refused. So
- * there are at most twice as many changes as functions, whatever the program does.
+ * A function becomes a wrapper at most once, and once refused it stays refused. So there are at
+ * most twice as many changes as functions, whatever the program does.
  */
 
 #include <stdbool.h>

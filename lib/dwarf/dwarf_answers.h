@@ -11,9 +11,9 @@
  * For the first question, the sections of the whole file are decompressed; with the cache, they often
  * need not be read at all.
  *
- *	question: kind, place, context ──▶ answer: numbers, of which some are offsets of strings
+ *	question: kind, place, context ──▶ answer: numbers, some of them offsets of strings
  *
- * Who asks defines what the numbers mean: dwarf_line_cache.h, dwarf_layout.h, dwarf_site_types.h.
+ * The caller defines the meaning of the numbers: dwarf_line_cache.h, dwarf_layout.h, dwarf_site_types.h.
  *
  * A cache has at most 65,536 answers, 786,432 numbers and 4 MiB of strings. It records which file the answers
  * came from: a larger debug file that is installed later replaces them.
@@ -89,7 +89,7 @@ bool heap_dwarf_answers_find(struct heap_dwarf_answers *answers,
 /** The next number. */
 uint64_t heap_dwarf_answer_next(struct heap_dwarf_answer *answer);
 
-/** The next number, which is at most @p max: of things, for each of which at least one number follows. */
+/** The next number, at most @p max: a count of things, each followed by at least one number of its own. */
 uint64_t heap_dwarf_answer_next_count(struct heap_dwarf_answer *answer, uint64_t max);
 
 /** The string that the next number is the offset of; "" if it is out of range. The cache's. */

@@ -35,7 +35,7 @@ struct heap_dwarf_code_range {
 	uint32_t scope;
 };
 
-/** A call from the unit's code, of which it says how parameters were passed. */
+/** A call from the unit's code, with DIEs for the values of its parameters. */
 struct heap_dwarf_code_call {
 	uint64_t pc; /**< return address */
 	uint64_t place;

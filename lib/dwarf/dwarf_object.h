@@ -46,7 +46,7 @@ struct heap_error *heap_dwarf_object_open_file(const struct heap_dwarf_sections 
 /**
  * Says where the addresses of a split file are.
  *
- * @param main       of which nothing else has been asked, so that libdwarf looks for skeletons in
+ * @param main       fresh, since libdwarf must not have read a DIE of it to look for skeletons in
  *                   all of it; must be closed after @p split
  * @param skeletons  how many @p main has; 0 if a split file has been tied to it before
  */

@@ -7,7 +7,7 @@
  *
  *	static struct { struct node *first; size_t count; } table;
  *
- * may become two variables, of which one lies elsewhere and the other is gone. Each part that is a member or
+ * may become two variables, one in another place and the other optimized away. Each part that is a member or
  * an element becomes a variable of its own, "table.first".
  */
 

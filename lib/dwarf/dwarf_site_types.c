@@ -123,7 +123,7 @@ static bool is_function(uint16_t tag)
 	       tag == DW_TAG_subroutine_type;
 }
 
-// The variables of a function that has no code of its own: of which others are copies.
+// The variables of an abstract function, which has no code of its own but inlined copies.
 // Those that were optimized away altogether are only there.
 HEAP_MUST_CHECK
 static struct heap_error *add_abstract(struct search *search, uint64_t function)

@@ -208,8 +208,8 @@ __attribute__((always_inline)) static inline void store(struct output *output, s
 	output->all |= output->last;
 }
 
-// Decodes values. Most columns have small values, of which eight bytes hold eight. Others have values
-// of any length, which a loop over bytes would mispredict; so these are decoded without a branch.
+// Decodes values. Most columns have small values, eight of them in eight bytes. Others have values of
+// any length, whose ends a loop over bytes would mispredict; so these are decoded without a branch.
 __attribute__((always_inline)) static inline const uint8_t *decode_loop(const uint8_t *at,
 									const uint8_t *end,
 									size_t count, bool delta,

@@ -9,11 +9,11 @@
  *	      a ──▶ b ──▶ d
  *	      └───▶ c ──┘
  *
- * Visited objects are bits, and so are the objects of a wide level: such a level is processed by
- * ascending id, so that objects and their edges are read in the order in which they lie in
- * memory, by several threads, each of which collects the next level in bits of its own. Only bits
- * are accessed at random, and they fit into caches where 32-bit ids do not. A narrow level is a
- * list, since a linked list has as many levels as elements.
+ * Visited objects are bits, and so are the objects of a wide level. Several threads process such a
+ * level by ascending id, so that objects and their edges are read in the order of memory; each thread
+ * collects the next level in bits of its own. Only bits are accessed at random, and they fit into
+ * caches where 32-bit ids do not. A narrow level is a list, since a linked list has as many levels as
+ * elements.
  */
 
 #include "lib/base/error.h"

@@ -44,9 +44,9 @@ enum heap_leak_class {
 const char *heap_leak_class_name(enum heap_leak_class class);
 
 /**
- * Registers of a thread that a call keeps, and so may hold what its stack does not: rbx, rbp and
- * r12 to r15 by the x86-64 ABI. AArch64 keeps ten, x19 to x28; a snapshot does not say of which
- * machine it is, so six are taken for both.
+ * The registers that a called function preserves, so that they may hold pointers that are not on the
+ * stack: rbx, rbp and r12 to r15 by the x86-64 ABI. AArch64 has ten, x19 to x28. A snapshot does not
+ * tell its machine, so both count as six.
  */
 enum {
 	HEAP_KEPT_REGISTERS = 6,

@@ -20,9 +20,9 @@ bool heap_knows_births(const struct heap_snapshot *snapshot);
 bool heap_is_one_process(const struct heap_info *a, const struct heap_info *b);
 
 /**
- * Tells whether two objects at one address are one: by their births, or else by the first bytes of
- * their contents, of which half of the words that are not 0 have to agree. Contents that were not
- * kept are like any. Fast in ascending order of objects.
+ * Compares two objects at one address. They are the same if their births agree. If births are not known,
+ * at least half of the words other than 0 among their first bytes must agree; contents that were not kept
+ * agree with any. Fast in ascending order of objects.
  *
  * @param a, b  with their births loaded
  */

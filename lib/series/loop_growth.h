@@ -3,18 +3,17 @@
 #define HEAP_LOOP_GROWTH_H
 
 /**
- * Judges whether a number grows by loop: with each run of a scenario, of which a snapshot is taken.
+ * Judges if a number grows by loop. A loop is one run of a scenario, followed by a snapshot.
  *
  *	values    10   20   30   40   50      grows by 10 per loop
  *	          10   20   40   40   80      a pool that doubles: not in every loop
  *	          10   40   50   50   50      a cache that has filled
  *	          10    9   11   10   12      noise
  *
- * The first value is the one to begin with: loops that warm up come before it. A number grows if it
- * rises in every loop, of which there are at least HEAP_LOOPS_MIN. A leak may skip a loop. So of
- * HEAP_LOOPS_MANY and more loops, a number also grows if it never falls, rises in at least half of the
- * loops of both its halves, and its trend is steady (trend.h). A pool that doubles does not: its
- * rises get rare.
+ * The first value is that after the loops that warm up. A number grows if it rises in every loop, and
+ * there are at least HEAP_LOOPS_MIN. A leak may skip a loop. So with HEAP_LOOPS_MANY loops or more, a
+ * number also grows if it never falls, rises in at least half of the loops of each half of the series,
+ * and has a steady trend (trend.h). A pool that doubles does not, since its rises get rare.
  */
 
 #include <stdbool.h>

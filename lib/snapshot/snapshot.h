@@ -415,7 +415,7 @@ struct heap_error *heap_snapshot_sum_sizes(const struct heap_snapshot *snapshot,
 /**
  * Loads columns for some objects: their values, and those of the edges that leave them. Values of
  * other objects may be 0 until heap_snapshot_load() loads the columns. EDGES, QUALITY and PARTS are
- * loaded as a whole, and so is a column of which a large part is needed.
+ * loaded as a whole, and so is a column if the objects need a large part of it.
  *
  * @param objects  [count]
  */

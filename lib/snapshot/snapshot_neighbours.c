@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Columns that are loaded in part, to answer a question about a few objects of many. Such a column
- * has its full length, most of which is never touched and takes no memory. It is decoded in blocks,
- * of objects or of the edges that leave them; a bit tells which blocks are there.
+ * Columns that are loaded in part, to answer a question about a few of many objects. Such a column
+ * has its full length, but most of its pages are never touched and take no memory. It is decoded in
+ * blocks of objects, or of the edges that leave them; a bit tells if a block has been decoded.
  */
 #include "lib/snapshot/snapshot_neighbours.h"
 

@@ -57,7 +57,7 @@ enum heap_section_age {
 extern const struct heap_table heap_tables[];
 extern const size_t heap_table_count;
 
-/** Parts, of which there may be many: loaded on demand. */
+/** Parts: loaded on demand, since there may be many. */
 extern const struct heap_table heap_parts_table;
 
 /** A column with a value per object. */

@@ -24,7 +24,7 @@ FILE *pager_open(FILE *terminal, struct pager **result);
 unsigned pager_columns(const struct pager *pager);
 unsigned pager_rows(const struct pager *pager);
 
-/** Writes what is left, and waits until it has been read. */
+/** Writes the rest, and waits until the user has read it. */
 void pager_close(FILE *stream, struct pager *pager);
 
 #endif

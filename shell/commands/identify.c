@@ -183,7 +183,7 @@ static bool add_field(struct view *view, const char **fields, unsigned *count, c
 	return true;
 }
 
-// By which fields the objects of a run hold each other.
+// The fields through which the objects of a run hold each other.
 static const char *name_fields(struct view *view, const struct held *first, uint64_t steps)
 {
 	const char *fields[MAX_FIELDS] = { "", "", "" };
@@ -369,7 +369,7 @@ static void show_back(struct view *view, const struct held *held, const struct h
 
 // --- the holders of an object -----------------------------------------------------
 
-// Those of an object's holders that are shown, and what is left.
+// The holders of an object that are shown, and the number of the others.
 struct choice {
 	uint32_t *holders; // [count] by number
 	uint32_t count;

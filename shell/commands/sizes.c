@@ -4,7 +4,7 @@
  *
  *	table ─▶ slots ─▶ entry ─▶ name          own: the table alone
  *	              └─▶ entry ─▶ user ◀─ x     structure: with the slots, the entries, the name,
- *	                                         each of which one other part alone points to
+ *	                                         since only one part of it points to each
  *	                                         owned: all that would be free without it
  *
  * The next node of a list is no part of the one before: an object of the same type does not

@@ -122,7 +122,7 @@ struct heap_error *export_check_complete(struct session *session, const char *pa
 /** A JSON string with its quotes. */
 void export_json_string(FILE *stream, const char *text);
 
-/** The class of an object, by which objects are summed up: "struct slot[]", "char[]", "block(48) from f+0x2c". */
+/** The class that an object is counted in: "struct slot[]", "char[]", "block(48) from f+0x2c". */
 const char *export_class(struct session *session, heap_object_id object);
 
 /** "popular (cache.c:50)": a root in few words. */

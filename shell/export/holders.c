@@ -22,7 +22,7 @@ enum {
 	VISITED,
 };
 
-// An object's step: by which pointer of what it is held.
+// A step of a path: the holder of an object, and the pointer in it.
 struct step {
 	uint64_t key;    // hash of the names up to it; 0: none
 	uint32_t source; // an object, or a root edge if is_root

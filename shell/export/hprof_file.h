@@ -3,8 +3,8 @@
 #define HPROF_FILE_H
 
 /**
- * A file in the binary format of the JVM's heap dumps (JAVA PROFILE 1.0.2): big-endian records, of which
- * the parts of a dump are gathered in segments.
+ * A file in the binary format of the JVM's heap dumps (JAVA PROFILE 1.0.2): big-endian records. Those of
+ * the dump itself are gathered in segments.
  *
  *	header │ STRING… │ LOAD CLASS… │ HEAP DUMP SEGMENT: class, instance, array, root… │ … │ END
  *

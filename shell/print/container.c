@@ -531,7 +531,7 @@ static bool print_string(const struct printing *printing)
 				    printing->indent, printing->limit);
 }
 
-// Rust's Rc and Arc: counts before the value, of which all owners together are one weak one.
+// Rust's Rc and Arc: counts before the value. All owners together hold one of the weak references.
 static bool find_counted(struct session *session, const struct place *place, uint64_t *pointer,
 			 struct counts *counts)
 {

@@ -110,14 +110,14 @@ const char *describe_node(struct session *session, heap_node_id node);
 void describe_node_json(struct session *session, const char *prefix, heap_node_id node);
 
 /**
- * Says, if so, that where blocks were allocated is not known: nobody had prepared the process.
+ * Says, if so, that the sites of blocks are not known, because the process ran without the library.
  *
  * @param is_wanted  the answer is about that
  */
 void describe_unknown_sites(struct session *session, bool is_wanted);
 
 /**
- * Says, if so, that births of blocks are not known, by which those of two snapshots are compared.
+ * Says, if so, that births of blocks are not known: the blocks of two snapshots are matched by them.
  *
  * @param other  of the other snapshot; NULL: there are more like this
  */

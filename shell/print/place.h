@@ -71,7 +71,7 @@ struct heap_error *place_load(struct session *session, heap_object_id object, he
 			      struct value *result);
 
 /**
- * The class of a type's name without the arguments, `std::` and the versions of the library:
+ * The class in a type's name, without arguments, `std::` and inline namespaces of versions:
  * "vector" of "std::__1::vector<int>"; "" if it is not of the standard library. It ends where
  * *length says.
  */

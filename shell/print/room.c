@@ -9,7 +9,7 @@ enum {
 	SHORT_ARRAY = 16, // elements that are shown of an array
 };
 
-// Containers are printed by their elements, of which the type does not say how many there are.
+// Containers are printed by their elements, whose number the type does not tell.
 static uint64_t lines_of_container(const struct heap_types *types, const struct heap_type *type)
 {
 	const char *name = heap_types_string(types, type->name);

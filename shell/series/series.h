@@ -3,8 +3,8 @@
 #define SERIES_H
 
 /**
- * The other snapshots of a session: those that were opened with its own, of which one at a
- * time is the current one, and one that it is compared with.
+ * The snapshots of a session. One of them at a time is the current one, and it may be compared
+ * with another.
  *
  *	heapsh app-*.snap        [0]  [1]  [2] ← current        next, previous, go N
  *	compare app-00.snap       └── new, gone, count --delta ─┘

@@ -51,7 +51,7 @@ static struct heap_error *add_leak_groups(const struct leak_groups *groups, uint
 		all.members += suspect.members;
 		all.bytes += suspect.bytes;
 	}
-	// Many kinds, each of which is little.
+	// Many small kinds.
 	if (suspects->count == 0 && all.bytes >= least)
 		HEAP_TRY(heap_array_append(suspects, all));
 	return NULL;

@@ -14,7 +14,7 @@
  * command's to judge. Options may stand anywhere; but where FILTER... or COMMAND follows, no
  * option is looked for behind its first word, which may be a text to be searched for.
  *
- * A command then takes its options off its words: what is left are its operands.
+ * A command then removes its options from its words, which leaves its operands.
  */
 
 #include "lib/base/error.h"

@@ -289,8 +289,8 @@ static bool site_leads_to(const struct inference *inference, heap_object_id obje
 	return leads->at[offset / 8] >= MIN_SUPPORT && leads->at[offset / 8] >= MIN_LEAD * others;
 }
 
-// True if a struct has a pointer to its own kind, and blocks of a site lead there to each other's start,
-// more often than to what lies behind it: those would be parts, of which the first is no header.
+// True if a struct has a pointer to its own type, and blocks of a site point there to each other's start
+// more often than behind it. Then the first part of a block is no header.
 static bool links(const struct layouts *layouts, heap_type_id type, const struct site_leads *leads)
 {
 	for (uint32_t i = 0; i < layouts_size(layouts, type) / 8; i++) {

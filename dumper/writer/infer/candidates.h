@@ -82,7 +82,7 @@ int candidate_score(const struct inference *inference, const struct content *con
 void candidates_ask(const struct inference *inference, heap_object_id object,
 		    struct candidates *candidates);
 
-/** Likewise for its content, and notes the best of the candidates with hinted parts. */
+/** Scores a block's content for each candidate, and notes the best of those with hinted parts. */
 void candidates_hold(const struct inference *inference, const struct content *content,
 		     struct candidates *candidates);
 

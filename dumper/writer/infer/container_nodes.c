@@ -55,7 +55,7 @@ static uint64_t head_word(const struct head *head, int at)
 
 // --- nodes ---------------------------------------------------------------------
 
-// True for a block of operator new, by which the libraries allocate. So intrusive lists of C are none.
+// True for a block of operator new, with which the libraries allocate. So an intrusive list of C is no container.
 static bool is_from_new(const struct search *search, heap_object_id object)
 {
 	return search->capture->objects.flags[object] & HEAPSNAP_BLOCK_NEW;

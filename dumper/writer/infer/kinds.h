@@ -13,10 +13,10 @@ struct inference;
 
 #define NO_TAG UINT64_MAX
 
-/** How good the evidence is by which blocks are named. */
+/** The quality of the evidence for a name. */
 enum naming_evidence {
 	NAMING_SURE,   /**< texts, the only types that have the hinted parts, results of calls */
-	NAMING_LIKELY, /**< what the code handles, what siblings are, what agrees best */
+	NAMING_LIKELY, /**< types in the code, the siblings' names, the best agreement */
 	NAMINGS,
 };
 
@@ -27,9 +27,9 @@ struct kind {
 	uint32_t count;
 	uint32_t first;         /**< in kinds.members */
 	uint64_t size;          /**< bytes of each */
-	uint32_t news[NAMINGS]; /**< hints and names of them since naming looked */
+	uint32_t news[NAMINGS]; /**< new hints and names since naming visited it */
 	bool is_mixed[NAMINGS]; /**< there was no one name for all */
-	/** So many of its first members have good names, none of which was withdrawn since. */
+	/** The number of its first members that have good names, and have kept them. */
 	uint32_t named;
 	/** Members, when kinds_count() counted: with good names, without but with hints, with no claim. */
 	uint32_t good, hinted, free;

@@ -50,7 +50,7 @@ struct layouts {
 	enum block_sizes block_sizes;
 };
 
-/** Inheritance as C does it: what is known of a struct with whose members others begin. */
+/** Inheritance in C: if other structs begin with the members of a struct. */
 enum layout_header {
 	LAYOUT_HEADER_NONE,
 	LAYOUT_HEADER,
@@ -84,14 +84,14 @@ void layouts_deinit(struct layouts *layouts);
  * The fit of a block of @p size bytes, if a slot that may point to a @p pointee points to its
  * start: EXACT, FLEXIBLE or NONE. void and incomplete types fit nothing.
  *
- * @param slack  bytes of these that may not have been asked for
+ * @param slack  bytes of these that the program may not have requested
  */
 struct layout_claim layouts_fit(const struct layouts *layouts, heap_type_id pointee, uint64_t size,
 				uint64_t slack);
 
 /**
- * The fit of a block of which nothing is known but that a @p pointee is at @p interior:
- * ARRAY, TEXT, SLACK, ELEMENT or NONE.
+ * The fit of a block that is only known to have a @p pointee at @p interior: ARRAY, TEXT, SLACK,
+ * ELEMENT or NONE.
  */
 struct layout_claim layouts_fit_weakly(const struct layouts *layouts, heap_type_id pointee,
 				       uint64_t interior, uint64_t size, uint64_t slack);
@@ -104,7 +104,7 @@ bool layouts_has(const struct layouts *layouts, heap_type_id whole, heap_type_id
 bool layouts_has_pointer(const struct layouts *layouts, heap_type_id whole, uint64_t offset,
 			 heap_type_id pointee);
 
-/** True if @p offset lies in an array of bytes, of which programs make what they like. */
+/** True if @p offset lies in an array of bytes, which programs use for any data. */
 bool layouts_is_raw(const struct layouts *layouts, heap_type_id whole, uint64_t offset);
 
 /* --- the index of parts: layout_index.c --- */

@@ -8,8 +8,8 @@
  *
  *	block ─▶ table ─▶ dict_dealloc(struct dict *), dict_length(struct object *)...
  *
- * The functions know their receiver: by their first parameter, or by the local variable that it is
- * cast to. So debug information says of which types the blocks may be.
+ * The functions know the type of their receiver: that of the first parameter, or of the local variable
+ * that it is cast to. So debug information limits the types of the blocks.
  */
 
 #include "dumper/writer/scan/capture.h"

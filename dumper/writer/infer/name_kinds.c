@@ -205,9 +205,9 @@ static bool has_rival(const struct inference *inference, const struct content *c
 	return false;
 }
 
-// True if a block may be what its hints say is the only type of its size. Where sizes are not exact there
-// may be others: its content must speak for this one. What is left of a free chunk, if it is too small for
-// another one, stays with glibc's block.
+// True if a block may be what its hints say is the only type of its size. Where sizes are not exact,
+// several types may have them, so the content must favour this one. glibc adds the rest of a free chunk to a
+// block if it is too small for a chunk of its own.
 static bool may_be_whole(const struct inference *inference, heap_object_id object,
 			 const struct candidate *candidate, uint64_t *words)
 {
@@ -234,8 +234,8 @@ static bool may_be_whole(const struct inference *inference, heap_object_id objec
 	return true;
 }
 
-// True if a site makes blocks of many sizes, all of which are arrays of what is hinted at the start of an
-// object. That a struct begins with such an element, and has the size of several, is chance then.
+// True if a site makes arrays of many sizes, with the type hinted at the start of an object for an element.
+// If a struct begins with such an element, and has the size of several, that is chance.
 static bool is_of_arrays(const struct inference *inference, const struct site_summary *site,
 			 heap_object_id object)
 {

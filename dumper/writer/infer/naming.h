@@ -3,8 +3,8 @@
 #define NAMING_H
 
 /**
- * Names for blocks that no claim has named, by what is known of their kinds: kind by kind
- * (name_kinds.c), all of a site at once (name_sites.c), or each by its own hints (naming.c).
+ * Names blocks that no claim has named, by the evidence of their kinds: kind by kind (name_kinds.c),
+ * all kinds of a site at once (name_sites.c), or each block by its own hints (naming.c).
  */
 
 #include "dumper/writer/infer/candidates.h"
@@ -47,7 +47,7 @@ struct heap_error *name_kind(struct inference *inference, struct kind *kind,
 			     const struct site_summary *site, enum naming_evidence evidence,
 			     uint64_t *words, uint64_t *claimed);
 
-/** Likewise in a mixed kind: names each block with new evidence by its own parts. */
+/** Names each block of a mixed kind that has new evidence, by its own parts. */
 HEAP_MUST_CHECK
 struct heap_error *name_singly(struct inference *inference, const struct kind *kind,
 			       const struct site_summary *site, enum naming_evidence evidence,

@@ -7,7 +7,7 @@
  *
  * The symbols of a program name instances of containers, even where the code that allocates is inlined. A
  * node's type is that of the only instance which has the node's size, and whose pointers agree with the
- * nodes' contents. Otherwise, as in stripped programs, the name says what is known:
+ * nodes' contents. Otherwise, as in stripped programs, the name shows the known parts:
  *
  *	std::_Rb_tree_node<{std::string, ptr}>
  */

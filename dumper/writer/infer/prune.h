@@ -10,7 +10,7 @@
 #include "lib/types/types.h"
 
 /**
- * Copies what is needed.
+ * Copies the types that are needed.
  *
  * @param needed  [types->count] the types to keep; what they refer to is added
  * @param map     [types->count] filled: where each kept type is in @p result, 0 for the rest

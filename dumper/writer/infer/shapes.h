@@ -10,8 +10,8 @@
  *
  *	struct {ptr, ptr, text, long[3]}
  *
- * Blocks that read as text are arrays of char, also those of attach and core files, of which nobody
- * knows what code has allocated them. The evidence of all is "shape".
+ * Blocks that read as text are arrays of char, even if their site is unknown, as after an attach and
+ * in core files. The evidence of all is "shape".
  */
 
 #include "dumper/writer/scan/capture.h"

@@ -3,8 +3,8 @@
 #define UNION_CHOICES_H
 
 /**
- * The pointers in unions, and the numbers in the structs around them, one of which may tell what a pointer
- * leads to: see union_tags.h.
+ * The pointers in unions, and the numbers in the structs around them. One of these numbers may tell the type
+ * that a pointer leads to: see union_tags.h.
  */
 
 #include "dumper/writer/infer/inference.h"

@@ -83,8 +83,8 @@ struct backtraces {
 };
 
 /**
- * Reads what the library has taken. What of it makes no sense, since the program has written
- * over it, is left out.
+ * Reads the library's tables. Entries that make no sense, because the program has overwritten them,
+ * are left out.
  */
 HEAP_MUST_CHECK
 struct heap_error *backtraces_init(struct backtraces *backtraces, const struct image *image,
@@ -109,8 +109,8 @@ uint32_t backtraces_of_kind(const struct backtraces *backtraces, uint64_t site, 
 typedef bool backtraces_test(void *context, uint64_t site, uint64_t *start);
 
 /**
- * Believes only some of the library's wrappers, of which each snapshot of a program says the same.
- * To be called before sites are looked up.
+ * Keeps only those of the library's wrappers that pass a test, whose answer is the same in each
+ * snapshot of a program. Must be called before sites are looked up.
  */
 HEAP_MUST_CHECK
 struct heap_error *backtraces_choose_wrappers(struct backtraces *backtraces, backtraces_test *test,
@@ -135,8 +135,8 @@ uint64_t backtraces_site(const struct backtraces *backtraces, uint64_t site, uin
 typedef bool backtraces_knows(void *context, uint64_t address, uint64_t size);
 
 /**
- * Where to look for what a block is: its site that matters if that knows; or the innermost of the
- * functions that are looked through and that knows; or the innermost.
+ * The call whose code tells the type of a block: that at its site, if the code there knows the type;
+ * or else the innermost call in a wrapper that knows it; or else the innermost call.
  */
 uint64_t backtraces_maker(const struct backtraces *backtraces, uint64_t site, uint64_t size,
 			  backtraces_knows *knows, void *context);

@@ -21,7 +21,7 @@ struct block_grid {
 	uint8_t freed[BLOCK_GRID_MOST / 8 + 1]; /**< a bit per block */
 };
 
-/** Begins with blocks of which none is free. @return false: there would be too many, or none */
+/** Begins with all blocks in use. @return false: there would be too many, or none */
 bool block_grid_init(struct block_grid *grid, uint64_t first, uint64_t size, uint64_t count);
 
 /** Marks the blocks of a list as free. @return how many; the list ends where it leaves the grid */

@@ -61,7 +61,7 @@ struct heap_error *blocks_find(struct blocks *blocks, const struct image *image,
 
 void blocks_deinit(struct blocks *blocks);
 
-/** Adds all of them, and the memory that they lie in, to what is known of the process. */
+/** Adds all blocks, and the memory that they lie in, to the objects of the process. */
 HEAP_MUST_CHECK
 struct heap_error *blocks_add_objects(const struct blocks *blocks, const struct image *image,
 				      struct objects *objects);

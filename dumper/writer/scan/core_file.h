@@ -5,7 +5,7 @@
 /**
  * A core file (core(5), elf(5)): memory of a process that has ended, and its threads' registers.
  *
- *	PT_LOAD   a piece of memory, all, a part or nothing of which is in the file
+ *	PT_LOAD   a piece of memory, which may be in the file as a whole, in part or not at all
  *	PT_NOTE   NT_PRSTATUS for each thread, the one that crashed first; NT_FILE: the files that were
  *	          mapped, and where; NT_AUXV, NT_PRPSINFO, NT_SIGINFO
  *

@@ -14,7 +14,7 @@
 #include "dumper/writer/scan/image.h"
 #include "dumper/writer/scan/objects.h"
 
-/** Words that would be a header if they verified, and the second of which names code. */
+/** Two words in the place of a header that do not verify; the second is an address of code. */
 struct suspect {
 	uint64_t header; /**< address */
 	uint64_t extent;
@@ -26,7 +26,7 @@ struct suspects {
 	bool is_cut; /**< there are more */
 };
 
-/** Appends a suspect. Of very many, the rest is left out. */
+/** Appends a suspect, up to a limit. */
 HEAP_MUST_CHECK
 struct heap_error *suspects_add(struct suspects *suspects, struct suspect suspect);
 

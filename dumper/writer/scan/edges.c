@@ -132,7 +132,7 @@ static struct heap_error *resolve(struct part *part)
 	return NULL;
 }
 
-// Words of the current object, the first of which is its slot'th.
+// Scans words of the current object. @param slot  number of the first of them
 HEAP_MUST_CHECK
 static struct heap_error *scan_object(struct part *part, const uint64_t *words, size_t count,
 				      uint64_t slot)

@@ -20,8 +20,8 @@ enum {
 	ARENA_HEAP = 64 << 20,
 };
 
-// glibc's own first arena, whose bins point to free blocks. Its words stay among the unnamed
-// ones of libc's data, of which only pointers to starts count.
+// glibc's first arena, whose bins point to free blocks. Its words are treated like other unnamed
+// words of libc's data: only pointers to the starts of objects count.
 static const char ARENA_VARIABLE[] = "main_arena";
 
 static uint32_t module_index(const struct capture *capture, const struct module *module)

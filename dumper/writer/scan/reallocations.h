@@ -34,7 +34,7 @@ struct heap_error *moves_init(struct moves *moves, const struct image *image,
 
 void moves_deinit(struct moves *moves);
 
-/** The note whose block is at @p block, of which that is the header; NULL if there is none. */
+/** The note on the block at @p block with the header @p extent, @p stamp; NULL if there is none. */
 const struct heapsnap_move *moves_find(struct moves *moves, uint64_t block, uint64_t extent,
 				       uint64_t stamp);
 
