@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 enum {
+	MAX_DEPTH = 8,
 	SAMPLES = 64,     // targets of one place
 	MIN_TAGGED = 4,   // targets, for their tags to count
 	TAGGED = 80,      // per cent of them
@@ -80,6 +81,54 @@ struct values {
 	bool is_sure;
 };
 
+// The member of a struct that holds an offset; NULL: there is none.
+static const struct heap_member *member_at(const struct layouts *layouts, heap_type_id id,
+					   uint64_t offset)
+{
+	const struct heap_type *type = &layouts->types->types[id];
+
+	for (uint32_t i = 0; heap_types_has_members(type) && i < type->members; i++) {
+		const struct heap_member *member = &layouts->types->members[type->first_member + i];
+
+		progress_step();
+		if (offset >= member->offset &&
+		    offset - member->offset < layouts_size(layouts, member->type))
+			return member;
+	}
+	return NULL;
+}
+
+// The offset of the first one, if a pointer is in one of several elements of an array.
+static uint64_t without_index(const struct layouts *layouts, heap_type_id id, uint64_t offset)
+{
+	uint64_t base = 0;
+
+	if (!layouts_is_flexible(layouts, id) && layouts_size(layouts, id) > 0)
+		offset %= layouts_size(layouts, id);
+	for (int depth = 0; depth < MAX_DEPTH; depth++) {
+		const struct layout_facts *facts = &layouts->facts[id];
+		const struct heap_type *type = &layouts->types->types[facts->stripped];
+		const struct heap_member *member = member_at(layouts, facts->stripped, offset);
+
+		if (type->kind == HEAP_TYPE_ARRAY) {
+			id = type->target;
+		} else if (member) {
+			base += member->offset;
+			offset -= member->offset;
+			id = member->type;
+		} else if (facts->is_flexible && offset >= facts->start) {
+			base += facts->start;
+			offset -= facts->start;
+			id = facts->element;
+		} else {
+			break;
+		}
+		if (layouts_size(layouts, id) > 0)
+			offset %= layouts_size(layouts, id);
+	}
+	return base + offset;
+}
+
 // Visits the void pointers of values that lead to the starts of blocks.
 HEAP_MUST_CHECK
 static struct heap_error *visit_values(struct search *search, const struct values *values,
@@ -87,9 +136,6 @@ static struct heap_error *visit_values(struct search *search, const struct value
 {
 	struct inference *inference = search->inference;
 	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
-	uint64_t stride = layouts_is_flexible(&inference->layouts, values->type)
-				  ? 0
-				  : layouts_size(&inference->layouts, values->type);
 	const struct heap_repetition *repetition;
 
 	HEAP_TRY(heap_repetitions_find(&inference->repetitions, values->type, &repetition));
@@ -112,9 +158,10 @@ static struct heap_error *visit_values(struct search *search, const struct value
 		slots = heap_repetition_slots_at(repetition, offset, &first, &end);
 		if (!slots || end - first != 1 || slots->list[first].pointee != HEAP_NO_TYPE)
 			continue;
-		HEAP_TRY(visit(search, &(struct void_pointer){
-					       values->type, stride > 0 ? offset % stride : offset,
-					       target, values->is_sure }));
+		HEAP_TRY(visit(search, &(struct void_pointer){ values->type,
+							       without_index(&inference->layouts,
+									     values->type, offset),
+							       target, values->is_sure }));
 	}
 	return NULL;
 }
