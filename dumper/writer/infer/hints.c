@@ -262,8 +262,17 @@ enum verdict hint_ask(const struct inference *inference, const struct hint *hint
 	return VERDICT_AGAINST;
 }
 
-// Counts the verdicts of an object's hints, and follows the majority.
-enum verdict hints_ask(const struct inference *inference, heap_object_id object, heap_type_id type)
+bool hint_is_payload(const struct inference *inference, const struct hint *hint, heap_type_id type)
+{
+	return hint->interior == layouts_size(&inference->layouts, type) &&
+	       layouts_is_compound(&inference->layouts, type) &&
+	       !layouts_is_compound(&inference->layouts, hint->type);
+}
+
+// Counts the verdicts of an object's hints, and follows the majority. @param is_header  one value of the type
+// and a payload may be there
+static enum verdict ask_all(const struct inference *inference, heap_object_id object,
+			    heap_type_id type, bool is_header)
 {
 	uint32_t in_favour = 0, against = 0;
 
@@ -272,6 +281,8 @@ enum verdict hints_ask(const struct inference *inference, heap_object_id object,
 		const struct hint *hint = &inference->hints.list[at];
 
 		progress_step();
+		if (is_header && hint_is_payload(inference, hint, type))
+			continue;
 		switch (hint_ask(inference, hint, type)) {
 		case VERDICT_FOR:
 			in_favour += hint->count;
@@ -286,6 +297,18 @@ enum verdict hints_ask(const struct inference *inference, heap_object_id object,
 	if (in_favour + against == 0)
 		return VERDICT_NONE;
 	return in_favour > against ? VERDICT_FOR : VERDICT_AGAINST;
+}
+
+enum verdict hints_ask(const struct inference *inference, heap_object_id object, heap_type_id type)
+{
+	return ask_all(inference, object, type, false);
+}
+
+enum verdict hints_ask_named(const struct inference *inference, heap_object_id object)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+
+	return ask_all(inference, object, snapshot->type[object], snapshot->elements[object] == 1);
 }
 
 // The type of a char * that points to the start of a block, or HEAP_NO_TYPE. Of several, one

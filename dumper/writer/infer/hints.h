@@ -70,6 +70,12 @@ enum verdict hint_ask(const struct inference *inference, const struct hint *hint
 /** The verdict of the majority of an object's hints. */
 enum verdict hints_ask(const struct inference *inference, heap_object_id object, heap_type_id type);
 
+/** The same of the type that an object has, which may be a header with a payload behind it. */
+enum verdict hints_ask_named(const struct inference *inference, heap_object_id object);
+
+/** True if a hint is of a number, character or pointer just behind a struct, which may be its header. */
+bool hint_is_payload(const struct inference *inference, const struct hint *hint, heap_type_id type);
+
 /** The type of a char * that points to the start of an object, or HEAP_NO_TYPE. */
 heap_type_id hints_find_text(const struct inference *inference, heap_object_id object);
 

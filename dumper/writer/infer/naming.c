@@ -369,7 +369,7 @@ struct heap_error *naming_reconsider(struct inference *inference, uint64_t *drop
 		    inference->claims.rank[i] == RANK_NONE || inference->hints.head[i] == NO_HINT ||
 		    inference->claims.is_renamed[i])
 			continue;
-		if (hints_ask(inference, i, capture->snapshot.type[i]) != VERDICT_AGAINST) {
+		if (hints_ask_named(inference, i) != VERDICT_AGAINST) {
 			if (layouts_is_character(&inference->layouts, capture->snapshot.type[i]) ||
 			    hints_find_text(inference, i) == HEAP_NO_TYPE)
 				continue;

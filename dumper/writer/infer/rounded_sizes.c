@@ -130,12 +130,30 @@ static bool is_open(const struct inference *inference, heap_object_id object)
 	       inference_prefix(inference, object) == 0;
 }
 
+// True if a pointer leads to a payload just behind a struct, which is a header then.
+static bool has_payload(const struct inference *inference, heap_object_id object, heap_type_id type)
+{
+	const struct layouts *layouts = &inference->layouts;
+
+	if (layouts_is_flexible(layouts, type) ||
+	    layouts_size(layouts, type) >= inference_size(inference, object))
+		return false;
+	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	     at = inference->hints.list[at].next) {
+		progress_step();
+		if (hint_is_payload(inference, &inference->hints.list[at], type))
+			return true;
+	}
+	return false;
+}
+
 // Counts the hints that agree with a struct. @return false if they speak against it, or some struct
 // lies behind it
 static bool count_places(const struct inference *inference, heap_object_id object,
 			 heap_type_id type, uint32_t *places)
 {
 	uint64_t size = layouts_size(&inference->layouts, type);
+	bool is_header = has_payload(inference, object, type);
 	uint32_t agree = 0, contradict = 0;
 
 	*places = 0;
@@ -147,6 +165,8 @@ static bool count_places(const struct inference *inference, heap_object_id objec
 		progress_step();
 		if (hint->interior >= size && layouts_is_compound(&inference->layouts, hint->type))
 			return false;
+		if (is_header && hint_is_payload(inference, hint, type))
+			continue;
 		agree += verdict == VERDICT_FOR ? hint->count : 0;
 		contradict += verdict == VERDICT_AGAINST ? hint->count : 0;
 		*places += verdict == VERDICT_FOR;
@@ -183,7 +203,9 @@ static void consider(struct search *search, struct best considered)
 	struct best *best = &search->best;
 
 	if (considered.type == best->type ||
-	    !rounded_sizes_fit(inference, search->object, considered.type) ||
+	    !(rounded_sizes_fit(inference, search->object, considered.type) ||
+	      (considered.source == SOURCE_POINTER &&
+	       has_payload(inference, search->object, considered.type))) ||
 	    !count_places(inference, search->object, considered.type, &considered.places) ||
 	    (considered.places < least(inference, considered.source) &&
 	     (considered.places == 0 || !is_known(search, considered.type))))

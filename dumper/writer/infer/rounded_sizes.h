@@ -9,6 +9,9 @@
  * No type has such a block's size. The struct is looked for among the pointees of pointers to its start,
  * the types of the allocating code, and the structs that have the hinted parts. It leaves no room for
  * another one like it, and what hints say is in its place there.
+ *
+ * Likewise a header, to which a pointer leads, whose payload no type tells of: another pointer leads to
+ * numbers, characters or pointers right behind it, as implicitly shared strings have it.
  */
 
 #include "lib/base/error.h"
