@@ -501,23 +501,16 @@ HEAP_MUST_CHECK
 static struct heap_error *run(struct reading *reading, const struct options *options,
 			      char *const *files, struct output *output)
 {
-	struct session session = { .errors = stderr }; // for texts alone
-	struct evolution evolution = { 0 };
-	struct heap_error *error = heap_census_create(&reading->census);
+	CLEANUP(session_close) struct session session = { .errors = stderr }; // for texts alone
+	CLEANUP(evolution_deinit) struct evolution evolution = { 0 };
 
 	reading->tally.by = options->by;
 	reading->output = output;
-	if (!error)
-		error = read_all(reading, options, files);
-	if (!error)
-		error = evolution_init(&evolution, reading, options, &session);
-	if (!error)
-		error = print(&evolution, reading, options, files, output);
-	evolution_deinit(&evolution);
-	session_close(&session);
-	if (!error && !output_finish(output))
-		error = heap_error_create_system("standard output");
-	return error;
+	HEAP_TRY(heap_census_create(&reading->census));
+	HEAP_TRY(read_all(reading, options, files));
+	HEAP_TRY(evolution_init(&evolution, reading, options, &session));
+	HEAP_TRY(print(&evolution, reading, options, files, output));
+	return output_finish(output) ? NULL : heap_error_create_system("standard output");
 }
 
 int main(int argc, char **argv)

@@ -352,12 +352,26 @@ static struct heap_error *parse_grouping(const char *by, enum grouping *grouping
 				 by);
 }
 
+// Finds the groups of roots, with their sizes. @param joint  stays empty if each root is a group
+HEAP_MUST_CHECK
+static struct heap_error *find_groups(struct asked *asked, struct root_groups *groups,
+				      struct heap_joint_sizes *joint)
+{
+	bool by_root = asked->grouping == BY_ROOT && !asked->which;
+
+	if (!asked->which)
+		asked->which = GLOBALS | STACKS | OTHERS;
+	HEAP_TRY(describe_load(asked->session));
+	return by_root ? root_groups_by_root(asked->session, groups)
+		       : measure_groups(asked, groups, joint);
+}
+
 static enum command_status roots_run(struct session *session, int argc, char **argv)
 {
 	const char *minimum_text = NULL, *by = "root";
 	uint64_t minimum = 0, limit = DEFAULT_SHOWN;
 	struct asked asked = { .session = session };
-	struct heap_joint_sizes joint = { 0 };
+	CLEANUP(heap_joint_sizes_deinit) struct heap_joint_sizes joint = { 0 };
 	struct root_groups groups;
 	struct root_row *rows;
 	size_t count;
@@ -373,24 +387,12 @@ static enum command_status roots_run(struct session *session, int argc, char **a
 		return COMMAND_USAGE;
 
 	struct heap_error *error = parse_grouping(by, &asked.grouping);
-	bool by_root = asked.grouping == BY_ROOT && !asked.which;
 
-	if (!asked.which)
-		asked.which = GLOBALS | STACKS | OTHERS;
 	if (!error)
-		error = describe_load(session);
-	if (!error && by_root)
-		error = root_groups_by_root(session, &groups);
-	else if (!error)
-		error = measure_groups(&asked, &groups, &joint);
+		error = find_groups(&asked, &groups, &joint);
 	if (!error)
 		error = root_rows_make(session, &groups, minimum, limit, &rows, &count);
-
-	enum command_status status =
-		error ? command_fail(session, error) : print_rows(&asked, &groups, rows, count);
-
-	heap_joint_sizes_deinit(&joint);
-	return status;
+	return error ? command_fail(session, error) : print_rows(&asked, &groups, rows, count);
 }
 
 const struct command roots_command = {
