@@ -5,6 +5,7 @@
 #include "lib/base/bits.h"
 #include "lib/base/cleanup.h"
 #include "lib/graph/retained.h"
+#include "lib/query/absent.h"
 #include "lib/series/identity.h"
 #include "shell/command.h"
 #include "shell/print/backtrace.h"
@@ -679,6 +680,18 @@ static const char *example_of(const struct heap_suspect *suspect)
 	return suspect->members > 1 ? "The largest of them" : "It";
 }
 
+// Where that one was allocated, or, if nobody knows, which one it is.
+static void print_example(struct session *session, const struct heap_suspect *suspect)
+{
+	bool is_known = !heap_unprepared(session->snapshot);
+
+	if (is_known || suspect->kind != HEAP_SUSPECT_ONE)
+		output_text(session->output, "   %s %s %s.\n", example_of(suspect),
+			    is_known ? "comes from" : "is",
+			    is_known ? backtrace_site(session, suspect->example)
+				     : describe_object(session, suspect->example));
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *print_suspect(struct session *session, const struct heap_suspect *suspect,
 					size_t number, uint64_t total)
@@ -693,8 +706,8 @@ static struct heap_error *print_suspect(struct session *session, const struct he
 		output_text(output, "\n");
 	output_text(output, "%zu. %.1f %% of the heap, %s: %s\n", number,
 		    per_cent(suspect->bytes, total), describe_bytes(session, suspect->bytes), text);
-	output_text(output, "   %s comes from %s.\n   %s\n", example_of(suspect),
-		    backtrace_site(session, suspect->example), suspects_advice(session, suspect));
+	print_example(session, suspect);
+	output_text(output, "   %s\n", suspects_advice(session, suspect));
 	output_open_object(output, NULL);
 	output_string(output, "kind", suspects_kind(suspect->kind));
 	output_string(output, "text", text);

@@ -2,6 +2,7 @@
 #include "shell/tables/suspects.h"
 
 #include "lib/base/array.h"
+#include "lib/query/absent.h"
 #include "shell/base/format.h"
 #include "shell/print/describe.h"
 #include "shell/print/part.h"
@@ -189,6 +190,10 @@ const char *suspects_type(struct session *session, heap_object_id object)
 	if (type != HEAP_NO_TYPE)
 		return describe_type(session, type);
 	type = part_main_type(session, object);
+	if (heap_unprepared(snapshot))
+		return type == HEAP_NO_TYPE ? "untyped blocks"
+					    : session_format(session, "pool of %s",
+							     describe_type(session, type));
 	if (type != HEAP_NO_TYPE)
 		return session_format(session, "pool of %s by %s", describe_type(session, type),
 				      describe_site(session, snapshot->site[object]));
@@ -257,7 +262,9 @@ const char *suspects_advice(struct session *session, const struct heap_suspect *
 					      "No root leads to them, and they hold each other: "
 					      "`identify %#" PRIx64 "` shows the cycle.",
 					      address);
-		return "No root leads to them: `leaks` says where they were allocated.";
+		return heap_unprepared(session->snapshot)
+			       ? "No root leads to them: `leaks` lists them."
+			       : "No root leads to them: `leaks` says where they were allocated.";
 	case HEAP_SUSPECT_NEW:
 		return session_format(session,
 				      "The snapshot that is compared with does not have them: "

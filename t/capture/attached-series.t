@@ -65,6 +65,11 @@ for my $filter ('site main', 'frame main', 'module rounds', 'age <1h') {
 like scalar Heapsh::ask($file[0], 'count', '--by', 'module'), qr/ \(not known: taken by attach\)\n/, 'count --by module: the same';
 like scalar Heapsh::ask($file[3], 'sites'), qr/  code that is not known: taken by attach\n/, 'sites: why sites are not known';
 
+my $suspects = Heapsh::ask($file[3], 'suspects', '--min', '1');
+like $suspects, qr/: a chain of \d+ × struct leaf, held by .*\n   The first of them is struct leaf at 0x[0-9a-f]+\.\n   If the list/m,
+    'suspects: one of them';
+unlike $suspects, qr/not known/, 'suspects: nothing of sites';
+
 # --- diff, evolution, and the shell
 
 $text = run('diff', @file[0, 3]);
