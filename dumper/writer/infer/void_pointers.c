@@ -39,8 +39,16 @@ struct void_place {
 	enum rank rank;
 };
 
+// What is known of the void pointers of a type's values.
+enum voids {
+	VOIDS_UNKNOWN,
+	VOIDS_NONE,
+	VOIDS_SOME,
+};
+
 struct search {
 	struct inference *inference;
+	uint8_t *voids; // [types] enum voids
 	struct HEAP_ARRAY(struct void_place) places;
 	struct heap_hash_table by_place;
 	struct self_lengths lengths;
@@ -59,6 +67,7 @@ static void release(struct search *search)
 	deep_content_deinit(&search->deep);
 	heap_array_deinit(&search->values);
 	free(search->words);
+	free(search->voids);
 }
 
 // --- visiting ---------------------------------------------------------------------------------
@@ -129,6 +138,33 @@ static uint64_t without_index(const struct layouts *layouts, heap_type_id id, ui
 	return base + offset;
 }
 
+static bool has_void(const struct heap_slots *slots)
+{
+	for (uint32_t i = 0; slots && i < slots->count; i++) {
+		if (slots->list[i].pointee == HEAP_NO_TYPE)
+			return true;
+	}
+	return false;
+}
+
+// Finds out if values of a type have void pointers. Most have none, and their edges need not be visited.
+HEAP_MUST_CHECK
+static struct heap_error *find_voids(struct search *search, heap_type_id type, bool *result)
+{
+	const struct heap_repetition *repetition;
+
+	if (search->voids[type] == VOIDS_UNKNOWN) {
+		HEAP_TRY(heap_repetitions_find(&search->inference->repetitions, type, &repetition));
+		search->voids[type] = heap_repetition_has_slots(repetition) &&
+						      (has_void(repetition->slots) ||
+						       has_void(repetition->flexible_slots))
+					      ? VOIDS_SOME
+					      : VOIDS_NONE;
+	}
+	*result = search->voids[type] == VOIDS_SOME;
+	return NULL;
+}
+
 // Visits the void pointers of values that lead to the starts of blocks.
 HEAP_MUST_CHECK
 static struct heap_error *visit_values(struct search *search, const struct values *values,
@@ -139,8 +175,6 @@ static struct heap_error *visit_values(struct search *search, const struct value
 	const struct heap_repetition *repetition;
 
 	HEAP_TRY(heap_repetitions_find(&inference->repetitions, values->type, &repetition));
-	if (!heap_repetition_has_slots(repetition))
-		return NULL;
 	for (uint32_t i = heap_edge_from(snapshot, values->object, values->start);
 	     i < snapshot->edge_first[values->object + 1]; i++) {
 		uint64_t offset = snapshot->edge_slot[i] * UINT64_C(8);
@@ -172,13 +206,15 @@ static struct heap_error *visit_all(struct search *search, visitor visit)
 	struct inference *inference = search->inference;
 	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
 	const struct pools *pools = &inference->pools;
+	bool has_voids;
 
 	for (heap_object_id i = 0; i < inference->capture->objects.count && !progress_is_late();
 	     i++) {
 		uint64_t prefix = inference_prefix(inference, i);
 
 		progress_step();
-		if (snapshot->type[i] != HEAP_NO_TYPE)
+		HEAP_TRY(find_voids(search, snapshot->type[i], &has_voids));
+		if (has_voids)
 			HEAP_TRY(visit_values(
 				search,
 				&(struct values){ i, snapshot->type[i], prefix,
@@ -190,6 +226,9 @@ static struct heap_error *visit_all(struct search *search, visitor visit)
 		const struct heap_part *part = &pools->parts[i];
 		uint64_t size = layouts_size(&inference->layouts, part->type);
 
+		HEAP_TRY(find_voids(search, part->type, &has_voids));
+		if (!has_voids)
+			continue;
 		HEAP_TRY(visit_values(search,
 				      &(struct values){ part->object, part->type, part->offset,
 							part->offset + size, false },
@@ -419,13 +458,15 @@ struct heap_error *void_pointers_claim(struct inference *inference, bool by_cont
 	CLEANUP(release)
 	struct search search = {
 		.inference = inference,
+		.voids = calloc((size_t)inference->layouts.types->count + 1, 1),
 		.words = malloc((CONTENT_WORDS + 1) * sizeof(*search.words)),
 		.by_content = by_content,
 		.claimed = claimed,
 	};
 
-	if (!search.words)
+	if (!search.words || !search.voids)
 		return heap_error_out_of_memory();
+	search.voids[HEAP_NO_TYPE] = VOIDS_NONE;
 	HEAP_TRY(visit_all(&search, count_pointer));
 	if (search.places.count == 0)
 		return NULL;
