@@ -73,11 +73,13 @@ static heap_type_id row_element(const struct inference *inference, heap_type_id 
 static struct layout_claim fit_tagged(const struct inference *inference, heap_type_id pointee,
 				      const struct pointer *pointer)
 {
-	heap_type_id type = HEAP_NO_TYPE;
+	const struct layout_claim none = { LAYOUT_NONE, HEAP_NO_TYPE, 0 };
+	heap_type_id type = layouts_strip(&inference->layouts, pointee);
 
-	if (layouts_is_start(pointer->interior))
-		type = enum_tags_read(inference, layouts_strip(&inference->layouts, pointee),
-				      inference_address(inference, pointer->target));
+	// Few types have a tag. For the others the target's address, a cache miss away, is not read.
+	if (!layouts_is_start(pointer->interior) || !enum_tags_have(&inference->enum_tags, type))
+		return none;
+	type = enum_tags_read(inference, type, inference_address(inference, pointer->target));
 	return inference_fit(inference, type, pointer->target);
 }
 
