@@ -20,6 +20,7 @@
 enum {
 	PREFETCH_DISTANCE = 8, // members
 	MANY_SIZES = 3,        // a site with as many sizes does not allocate single structs
+	REFUTING = 8,          // samples whose contents contradict what the code says of them
 	PIECE = 8192,          // members
 	KNOWN_HINTS = 64,      // that are known to tell of no type, a power of 2
 };
@@ -361,19 +362,22 @@ static void drop_excluded(const struct inference *inference, const struct kind *
 	candidates->count = kept;
 }
 
-// True if the contents of all samples are text where a type has something else.
+// True if the contents of all samples contradict a type. A few may not be set yet, unless they are text.
 static bool is_refuted(const struct inference *inference, const struct candidate *candidate,
 		       const heap_object_id *samples, uint32_t count, uint64_t *words)
 {
+	bool are_texts = true;
+
 	for (uint32_t i = 0; i < count; i++) {
 		struct content content;
 
 		content_read(inference, samples[i], words, &content);
-		if (candidate_score(inference, &content, candidate) >= 0 ||
-		    !content_is_text(inference, &content, inference_size(inference, samples[i])))
+		if (candidate_score(inference, &content, candidate) >= 0)
 			return false;
+		are_texts = are_texts && content_is_text(inference, &content,
+							 inference_size(inference, samples[i]));
 	}
-	return count > 0;
+	return count > 0 && (are_texts || count >= REFUTING);
 }
 
 // Drops the types of results that the contents refute. The variable that gets the result of a call
