@@ -100,8 +100,39 @@ static bool take_view(int option, const char *word, struct follow_view *view)
 	return false;
 }
 
-// @return 0, or the status to exit with; 0 is not among them, help exits itself
-static int parse_options(int argc, char **argv, struct options *options)
+static const struct options_program program = { .name = "heapsh", .usage = usage };
+
+static bool take_option(int option, struct options *options)
+{
+	switch (option) {
+	case 'q':
+		options->quiet = true;
+		return true;
+	case 'j':
+		options->json = true;
+		return true;
+	case 'c':
+		if (parse_colour(optarg, &options->colours))
+			return true;
+		heap_print(stderr, "heapsh: --color=%s: not auto, always or never\n", optarg);
+		return false;
+	case 'm':
+		return set_memory(optarg);
+	case 'd':
+		return add_debug_file(options, optarg);
+	case 'f':
+		options->follow = true;
+		return true;
+	case 'b':
+	case 's':
+		options->view_option = option == 'b' ? "by" : "sort";
+		return take_view(option, optarg, &options->view);
+	default:
+		return false;
+	}
+}
+
+static bool parse_options(int argc, char **argv, struct options *options)
 {
 	static const struct option known[] = {
 		{ "quiet", no_argument, NULL, 'q' },
@@ -121,57 +152,15 @@ static int parse_options(int argc, char **argv, struct options *options)
 
 	options->colours = isatty(STDOUT_FILENO) && !(no_colour && *no_colour);
 	// The command's own options are not ours: stop at the file.
-	while ((option = options_next(argc, argv, "+qhV", known, NULL)) != -1) {
-		switch (option) {
-		case 'q':
-			options->quiet = true;
-			break;
-		case 'j':
-			options->json = true;
-			break;
-		case 'c':
-			if (!parse_colour(optarg, &options->colours)) {
-				heap_print(stderr,
-					   "heapsh: --color=%s: not auto, always or never\n",
-					   optarg);
-				return EXIT_USAGE;
-			}
-			break;
-		case 'm':
-			if (!set_memory(optarg))
-				return EXIT_USAGE;
-			break;
-		case 'd':
-			if (!add_debug_file(options, optarg))
-				return EXIT_USAGE;
-			break;
-		case 'f':
-			options->follow = true;
-			break;
-		case 'b':
-		case 's':
-			if (!take_view(option, optarg, &options->view))
-				return EXIT_USAGE;
-			options->view_option = option == 'b' ? "by" : "sort";
-			break;
-		case 'h':
-			fputs(usage, stdout);
-			exit(0);
-		case 'V':
-			puts("heapsh " HEAPSH_VERSION);
-			exit(0);
-		default:
-			fputs(usage, stderr);
-			return EXIT_USAGE;
-		}
+	while ((option = options_take(&program, argc, argv, "+qhV", known, NULL)) != -1) {
+		if (!take_option(option, options))
+			return false;
 	}
-	if (options->view_option && !options->follow)
+	if (options->view_option && !options->follow) {
 		heap_print(stderr, "heapsh: --%s goes with --follow\n", options->view_option);
-	if (optind == argc || (options->view_option && !options->follow)) {
-		fputs(usage, stderr);
-		return EXIT_USAGE;
+		return options_misused(&program);
 	}
-	return 0;
+	return optind < argc || options_misused(&program);
 }
 
 // How many objects have a type, in per cent.
@@ -337,11 +326,9 @@ int main(int argc, char **argv)
 {
 	CLEANUP(release_options) struct options options = { 0 };
 	struct session session = { .errors = stderr };
-	int status = parse_options(argc, argv, &options);
 
-	if (status != 0)
-		return status;
-
+	if (!parse_options(argc, argv, &options))
+		return EXIT_USAGE;
 	if (options.follow)
 		return follow(&options, argv + optind, argc - optind);
 
@@ -368,7 +355,7 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	output_set_prepare(session.output, wipe_progress, &session);
-	status = run(&session, argc - optind - files, argv + optind + files);
+	int status = run(&session, argc - optind - files, argv + optind + files);
 	output_destroy(session.output);
 	series_close(&session);
 	session_close(&session);

@@ -10,7 +10,8 @@ enum {
 	MAX_LETTERS = 32,
 };
 
-int options_next(int argc, char **argv, const char *letters, const struct option *known, int *index)
+static int next_option(int argc, char **argv, const char *letters, const struct option *known,
+		       int *index)
 {
 	char with_colon[MAX_LETTERS];
 	int is_ordered = letters[0] == '+', at = optind, option;
@@ -51,7 +52,7 @@ bool options_misused(const struct options_program *program)
 int options_take(const struct options_program *program, int argc, char **argv, const char *letters,
 		 const struct option *known, int *index)
 {
-	int option = options_next(argc, argv, letters, known, index);
+	int option = next_option(argc, argv, letters, known, index);
 
 	switch (option) {
 	case 'h':

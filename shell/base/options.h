@@ -19,7 +19,8 @@ struct options_program {
 
 /**
  * The next option of a program. --help ('h') and --version ('V') print and exit; a mistake is
- * followed by the usage.
+ * followed by the usage. Unlike those of getopt_long(), messages escape words, which may be names
+ * of files that somebody else chose.
  *
  * @return as getopt_long(); '?' for a mistake, which has been reported
  */
@@ -40,14 +41,5 @@ bool options_have_operands(const struct options_program *program, int argc, int 
 
 /** Parses a decimal number from @p least to @p most. @return false if it is none */
 bool options_number(const char *word, uint64_t least, uint64_t most, uint64_t *result);
-
-/**
- * Does what getopt_long() does, but escapes words in its messages, which may be names of files that
- * somebody else chose.
- *
- * @return '?' for a mistake, which has been reported
- */
-int options_next(int argc, char **argv, const char *letters, const struct option *known,
-		 int *index);
 
 #endif
