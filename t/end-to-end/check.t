@@ -4,6 +4,7 @@
 use strict;
 use warnings;
 use lib 't/lib';
+use Heapsh;
 use Sample;
 use Cwd qw(getcwd);
 use JSON::PP;
@@ -231,7 +232,7 @@ if (!$pid) {
     open STDERR, '>', "$directory/cancelled";
     exec $check, '--loops', 5, '--', 'sleep', 300 or POSIX::_exit(127);
 }
-for (1 .. 300) { last if left_behind(); select undef, undef, undef, 0.1 }
+for (1 .. 10 * $Heapsh::patience) { last if left_behind(); select undef, undef, undef, 0.1 }
 select undef, undef, undef, 0.5;
 kill 'TERM', $pid;
 waitpid $pid, 0;

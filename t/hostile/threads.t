@@ -24,7 +24,10 @@ sub all_known {
 }
 
 survives('one thread', $program, 'one', check => all_known(1));
-survives('200 threads that run', $program, '200', check => all_known(201));
+# Beside them the writer gets one part in so many of a processor: an emulated one had not done after 20
+# minutes beside 200. From 64 on threads are stopped in another way.
+my $many = $Heapsh::patience > 60 ? 70 : 200;
+survives("$many threads that run", $program, 'many', env => { HOSTILE_THREADS => $many }, check => all_known($many + 1));
 survives('2000 threads that sleep', $program, '2000', check => all_known(2001));
 survives('threads that start and end', $program, 'coming', snapshots => 5);
 survives('threads on small signal stacks of their own', $program, 'signal-stack');

@@ -63,9 +63,10 @@ static void with_one(void)
 	capture();
 }
 
-static void with_200(void)
+// As many as the environment says.
+static void with_many(void)
 {
-	with_threads(200, compute);
+	with_threads(atoi(getenv("HOSTILE_THREADS")), compute);
 }
 
 static void with_2000(void)
@@ -207,7 +208,7 @@ static void with_a_lock(void)
 
 static const struct way ways[] = {
 	{ "one", with_one },
-	{ "200", with_200 },
+	{ "many", with_many },
 	{ "2000", with_2000 },
 	{ "coming", coming_and_going },
 	{ "signal-stack", with_signal_stacks },

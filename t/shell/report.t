@@ -4,6 +4,7 @@
 use strict;
 use warnings;
 use lib 't/lib';
+use Heapsh;
 use JSON::PP;
 use Sample;
 use Test::More;
@@ -154,7 +155,7 @@ for my $seed (1 .. 60) {
     my $wild = Sample::make('wild', $seed);
     local $SIG{ALRM} = sub { die "seed $seed: no end\n" };
     unlink $html;
-    alarm 60;
+    alarm $Heapsh::patience;
     ($out, $err, $status) = Sample::run('', $report, '-q', '-o', $html, $wild);
     alarm 0;
     push @bad, "seed $seed: status $status\n$err" unless $status =~ /^[02]$/;

@@ -20,8 +20,10 @@ for my $address (split ' ', $addresses) {
         'retained', 'dominators', 'path --all 3', 'find under', 'find points-to', 'find pointed-by';
 }
 my $input = join '', map { "$_\n" } @command, 'info';
+# 200 take an emulated processor more than four minutes on a busy machine.
+my $seeds = $patience > 60 ? 50 : 200;
 my ($opened, @bad) = (0);
-for my $seed (1 .. 200) {
+for my $seed (1 .. $seeds) {
     my $file = Sample::make('wild', $seed);
     for my $option ('--color=never', '--json') {
         local $SIG{ALRM} = sub { die "seed $seed: no end\n" };
@@ -35,5 +37,5 @@ for my $seed (1 .. 200) {
     unlink $file;
 }
 is_deeply \@bad, [], 'no command dies';
-cmp_ok $opened, '>', 100, 'many of them were opened at all';
+cmp_ok $opened, '>', $seeds / 2, 'many of them were opened at all';
 done_testing;
