@@ -299,11 +299,15 @@ static heap_type_id choose_any(const struct inference *inference, const struct t
 	return type != HEAP_NO_TYPE ? type : choose(inference, group, receivers, true);
 }
 
-static void set_type(struct tag_group *group, heap_type_id type, uint8_t evidence, enum rank rank)
+// Sets a group's type. @return false if none has been found
+static bool set_type(struct tag_group *group, heap_type_id type, uint8_t evidence, enum rank rank)
 {
+	if (type == HEAP_NO_TYPE)
+		return false;
 	group->type = type;
 	group->evidence = evidence;
 	group->rank = (uint8_t)rank;
+	return true;
 }
 
 void tag_types_find(const struct inference *inference, struct tag_group *group)
@@ -317,36 +321,27 @@ void tag_types_find(const struct inference *inference, struct tag_group *group)
 
 	gather_methods(inference, group, &receivers);
 	type = choose(inference, group, &receivers, false);
-	if (type != HEAP_NO_TYPE &&
-	    (elected == HEAP_NO_TYPE || layouts_says_more(&inference->layouts, type, elected))) {
-		set_type(group, type, HEAP_EVIDENCE_METHODS, RANK_TAG);
+	if (type != HEAP_NO_TYPE && elected != HEAP_NO_TYPE &&
+	    !layouts_says_more(&inference->layouts, type, elected))
+		type = HEAP_NO_TYPE;
+	if (set_type(group, type, HEAP_EVIDENCE_METHODS, RANK_TAG) ||
+	    set_type(group, elected, HEAP_EVIDENCE_TAG, RANK_TAG))
 		return;
-	}
-	if (elected != HEAP_NO_TYPE) {
-		set_type(group, elected, HEAP_EVIDENCE_TAG, RANK_TAG);
-		return;
-	}
-	// A class that the program makes while it runs may add members that no struct has.
 	type = choose(inference, group, &receivers, true);
-	if (type != HEAP_NO_TYPE && (is_block || !is_base(inference, type, place))) {
-		set_type(group, type, HEAP_EVIDENCE_METHODS, RANK_TAG);
+	// A class that the program makes while it runs may add members that no struct has.
+	if (type != HEAP_NO_TYPE && !is_block && is_base(inference, type, place))
+		type = HEAP_NO_TYPE;
+	if (type == HEAP_NO_TYPE)
+		type = choose_beginning(inference, group, &receivers);
+	if (set_type(group, type, HEAP_EVIDENCE_METHODS, RANK_TAG))
 		return;
-	}
-	type = choose_beginning(inference, group, &receivers);
-	if (type != HEAP_NO_TYPE) {
-		set_type(group, type, HEAP_EVIDENCE_METHODS, RANK_TAG);
-		return;
-	}
 	receivers.count = 0;
 	gather_namesakes(inference, group, &receivers);
 	type = choose_any(inference, group, &receivers);
-	if (type != HEAP_NO_TYPE) {
-		set_type(group, type, HEAP_EVIDENCE_TAG, RANK_TAG);
+	if (set_type(group, type, HEAP_EVIDENCE_TAG, RANK_TAG))
 		return;
-	}
 	receivers.count = 0;
 	gather_sites(inference, group, &receivers);
-	type = choose_any(inference, group, &receivers);
-	if (type != HEAP_NO_TYPE)
-		set_type(group, type, HEAP_EVIDENCE_SITE, RANK_DISCRIMINATOR_LIKELY);
+	set_type(group, choose_any(inference, group, &receivers), HEAP_EVIDENCE_SITE,
+		 RANK_DISCRIMINATOR_LIKELY);
 }
