@@ -344,11 +344,14 @@ static struct layout_claim find(const struct inference *inference, const struct 
 	const size_t count = likeness->known.count;
 	uint64_t size = inference_size(inference, object);
 	struct agreement best = { { .fit = LAYOUT_NONE }, LEAST_PROOF - 1, 0 };
+	size_t first = heap_partition_point(at, (size_t)0, count, known[at].size < size);
 	struct content content;
 
+	// Its content, which is a page of the process away, is read only if there is a choice.
+	if (first == count || known[first].size != size)
+		return best.claim;
 	content_read(inference, object, words, &content);
-	for (size_t i = heap_partition_point(at, (size_t)0, count, known[at].size < size);
-	     i < count && known[i].size == size; i++) {
+	for (size_t i = first; i < count && known[i].size == size; i++) {
 		struct agreement own;
 
 		if (known[i].blocks < LEAST_BLOCKS)
