@@ -47,7 +47,9 @@ FLAGS      += $(shell pkg-config --cflags libdwarf 2>/dev/null)
 # libiberty is gcc's own demangler.
 LIBS      = $(DWARF_LIBS) $(shell pkg-config --libs $(PKGS)) -liberty -ldl -lm -pthread
 # For heapsh and the batch tools alone.
-SHELL_LIBS = $(shell pkg-config --libs sqlite3)
+SHELL_LIBS = $(shell pkg-config --libs sqlite3) $(DEFLATE_LIBS)
+# Only weak symbols refer to it (lib/file/file_inflate.c).
+DEFLATE_LIBS := $(addprefix -Wl$(comma)--no-as-needed ,$(shell pkg-config --libs libdeflate 2>/dev/null))
 UNIT_LIBS ?= -lcmocka
 
 Q := $(if $(V),,@)
@@ -186,6 +188,9 @@ $(BUILD)/t/unit/%.t: $(BUILD)/t/unit/%.o $(BUILD)/libheapgraph.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) $(SANITIZERS) -o $@ $(filter-out %.a,$^) $(filter %.a,$^) \
 		$(LDFLAGS) $(UNIT_LIBS) $(LIBS)
+
+# The other tests of files use zlib.
+$(BUILD)/t/unit/inflate.t: UNIT_LIBS += $(DEFLATE_LIBS)
 
 # The part of the writer that reads core files, and finds blocks by the structures of allocators.
 WALKS := $(patsubst %,dumper/writer/scan/%.c,block_grid blocks blocks_glibc blocks_jemalloc blocks_mimalloc blocks_musl \

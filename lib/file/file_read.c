@@ -4,17 +4,13 @@
 #include "lib/base/cleanup.h"
 #include "lib/file/file_blocks.h"
 #include "lib/file/file_format.h"
+#include "lib/file/file_inflate.h"
 #include "lib/base/parallel.h"
 #include "lib/base/varint.h"
 
 #include <stdbool.h>
 #include <string.h>
 #include <zlib.h>
-
-enum {
-	ZLIB_HEADER = 2, // bytes before the deflated ones (RFC 1950)
-	ZLIB_DICTIONARY = 1 << 5,
-};
 
 enum width {
 	WIDTH_BYTES,
@@ -141,32 +137,6 @@ struct heap_error *heap_file_check(const struct heap_file *file, const struct he
 
 // --- blocks ------------------------------------------------------------------
 
-// Does what uncompress() does without its checksum: the CRC of these bytes has been checked.
-HEAP_MUST_CHECK
-static struct heap_error *inflate_bytes(const struct reading *reading, const uint8_t *stored,
-					uint32_t stored_length, uint8_t *raw, uint32_t raw_length)
-{
-	z_stream stream = { .next_in = (Bytef *)(uintptr_t)stored + ZLIB_HEADER,
-			    .avail_in = stored_length - ZLIB_HEADER,
-			    .next_out = raw,
-			    .avail_out = raw_length };
-
-	if (stored_length < ZLIB_HEADER || (stored[0] & 0xf) != Z_DEFLATED ||
-	    (stored[0] << 8 | stored[1]) % 31 != 0 || (stored[1] & ZLIB_DICTIONARY))
-		return damaged(reading->section, "a block does not decompress");
-	if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)
-		return heap_error_out_of_memory();
-
-	int status = inflate(&stream, Z_FINISH);
-
-	inflateEnd(&stream);
-	if (status == Z_MEM_ERROR)
-		return heap_error_out_of_memory();
-	if (status != Z_STREAM_END || stream.avail_out != 0)
-		return damaged(reading->section, "a block does not decompress");
-	return NULL;
-}
-
 // Fetches and decompresses. `raw` has room for the block's raw length.
 HEAP_MUST_CHECK
 static struct heap_error *inflate_block(const struct reading *reading,
@@ -187,7 +157,10 @@ static struct heap_error *inflate_block(const struct reading *reading,
 		return NULL;
 	}
 
-	return inflate_bytes(reading, stored, block->stored_length, raw, block->raw_length);
+	bool is_good;
+
+	HEAP_TRY(heap_inflate(stored, block->stored_length, raw, block->raw_length, &is_good));
+	return is_good ? NULL : damaged(reading->section, "a block does not decompress");
 }
 
 struct output {
