@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-// glibc's memalign by another name, which nobody replaces.
+// glibc's memalign by an internal name, which no other library replaces.
 extern void *__libc_memalign(size_t alignment, size_t size) __attribute__((weak));
 
 // True if blocks lie in chunks of glibc's, with their size in the word before.
@@ -448,7 +448,7 @@ void *heapsnap_reallocate(void *block, size_t size, uint64_t site)
 	begin_move(block, size);
 
 	char *base = heapsnap_next.realloc(heapsnap_header_of(block), size + HEAPSNAP_HEADER_SIZE);
-	// It was born when it was: so what has grown is told from what is new at its place.
+	// A block keeps its birth when it grows, so that it differs from a new block at its place.
 	uint32_t birth = heapsnap_extent_birth(heapsnap_move.extent);
 
 	if (base) {

@@ -27,7 +27,7 @@ struct heapsnap_hot heapsnap_hot __attribute__((aligned(64))) = {
 };
 struct heapsnap_allocator heapsnap_next = { .calloc = first_calloc };
 
-// glibc's malloc by another name, which nobody replaces.
+// glibc's malloc by an internal name, which no other library replaces.
 extern void *__libc_malloc(size_t size) __attribute__((weak));
 
 // Memory that the dynamic linker allocates while it looks for malloc; never freed.

@@ -75,7 +75,7 @@ uint64_t heapsnap_headroom_look(struct heapsnap_headroom *room, uint64_t now_ns)
 /**
  * Keeps other processes of the group from taking a snapshot for the same reason at the same time.
  *
- * @return a descriptor, to be closed at the end; -1: somebody else is at it
+ * @return a descriptor, to be closed at the end; -1: another process does it
  */
 int heapsnap_headroom_lock(const struct heapsnap_headroom *room);
 

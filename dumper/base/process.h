@@ -32,7 +32,7 @@ extern char *heapsnap_writer_environment[2 + HEAPSNAP_WRITER_VARIABLES];
  * the kernel would merge it with what the program maps beside it, and the writer takes a
  * mapping that holds a table of ours for ours.
  *
- * @return page-aligned; NULL if there is none to be had
+ * @return page-aligned; NULL if there is no memory
  */
 void *heapsnap_reserve(size_t bytes);
 

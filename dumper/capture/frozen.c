@@ -260,7 +260,7 @@ static void report_for_program(const struct heapsnap_shared *shared, uint32_t wa
 				is_alone ? "; the program has ended" : "; the program goes on");
 }
 
-// Where nobody waits, heapsnap capture can read only from this memory how the snapshot went.
+// If no process waits, heapsnap capture reads the result from this memory alone.
 static void linger(uint32_t waiter)
 {
 	struct timespec time = { 0, (long)LINGER_NS };

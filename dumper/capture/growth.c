@@ -32,7 +32,7 @@ static struct state {
 } * state;                  // zeros in a child
 
 #if !defined(__GLIBC__)
-// There is nobody to ask.
+// This libc has no statistics.
 static struct {
 	size_t uordblks, hblkhd;
 } (*statistics)(void);

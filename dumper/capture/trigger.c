@@ -164,7 +164,7 @@ static bool take_waiting(void)
 	return false;
 }
 
-// Beside the trace: its path, in which a per cent sign stands for itself.
+// Beside the trace: its path, with per cent signs escaped.
 static void set_pattern_of_oldest(char *at, const char *end)
 {
 	for (const char *from = heapsnap_process.traced.path; *from; from++) {
@@ -253,7 +253,7 @@ static long map_shared(void)
 	return 0;
 }
 
-// Takes a snapshot, at which the calling thread is at @p context, or is none of the program's.
+// Takes a snapshot. The calling thread is at @p context; NULL: it is not a thread of the program.
 // Returns when the program is frozen and goes on. @return 0 or -errno
 static int take(const char *pattern, const heapsnap_context *context)
 {

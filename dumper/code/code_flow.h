@@ -62,7 +62,7 @@ struct heapsnap_store {
 bool heapsnap_flow_store(const uint8_t *at, const uint8_t *end,
 			 const struct heapsnap_values *values, struct heapsnap_store *store);
 
-/** The slot through which an entry of a procedure linkage table jumps; 0 if the code is none. */
+/** The slot through which an entry of a procedure linkage table jumps; 0 if the code is no such entry. */
 uint64_t heapsnap_linkage_slot(const uint8_t *code);
 
 /**

@@ -224,7 +224,7 @@ static void step_move(struct heapsnap_values *values,
 	}
 }
 
-// inc, dec, push; calls and jumps through pointers are none of these.
+// inc, dec and push, but no calls and jumps through pointers.
 static bool step_group(struct heapsnap_values *values,
 		       const struct heapsnap_instruction *instruction)
 {

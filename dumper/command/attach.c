@@ -152,7 +152,7 @@ static bool is_own_thread(const struct process *process, uint32_t tid)
 	return strncmp(name, "heapsnap-", strlen("heapsnap-")) == 0;
 }
 
-// Where the library is in the process it may have threads, which are none of the program's.
+// If the library is in the process, it may have threads of its own.
 static void drop_own_threads(const struct process *process, struct frozen_copy *copy)
 {
 	uint32_t kept = 0;
@@ -270,7 +270,7 @@ static bool await_program(struct target *target, bool is_lost)
 		program = process_program(&target->process);
 		if (program != 0 && program != target->program)
 			return true;
-		// There is none, for a moment, if its threads are just being ended.
+		// For a moment there is none, while the threads are being ended.
 		if ((!is_lost && program != 0) || target->program == 0 || look == LOST_LOOKS)
 			return false;
 		usleep(LOST_LOOK_US);

@@ -28,7 +28,7 @@ enum {
 	IDLE_MS = 2000,      // without a sign of a snapshot
 	SHOW_AFTER_MS = 2000,
 	SHOW_EVERY_MS = 500,
-	WAIT_MS = 2 * 3600000, // more than a writer takes, but for one that is told to take more
+	WAIT_MS = 2 * 3600000, // more than a writer takes, unless it is allowed more
 };
 
 struct options {

@@ -117,7 +117,7 @@ static bool is_named(const char *path, const char *name)
 	return strcmp(slash ? slash + 1 : path, name) == 0;
 }
 
-// Puts in the place of a script its interpreter, until that is none.
+// Replaces a script by its interpreter, until that is no script.
 HEAP_MUST_CHECK
 static struct heap_error *follow_scripts(struct executable *executable)
 {
@@ -353,7 +353,7 @@ static struct heap_error *check_preloaded(void)
 	return NULL;
 }
 
-// The libc that a dynamic linker belongs to is told by its name.
+// The name of a dynamic linker tells the libc that it belongs to.
 static bool is_other_libc(const char *interpreter)
 {
 #ifdef __GLIBC__

@@ -53,7 +53,7 @@ static bool list_process(pid_t pid, const struct own_libraries *own)
 
 	if (!error)
 		error = announcement_read(&process, own, &announcement);
-	// It has just ended, or is somebody else's.
+	// It has just ended, or belongs to another user.
 	if (error) {
 		heap_error_destroy(error);
 		return false;

@@ -97,7 +97,7 @@ bool process_send(const struct process *process, int signal);
 HEAP_MUST_CHECK
 struct heap_error *process_list(pid_t **pids, size_t *count);
 
-/** The number of a pid in decimal digits. @return 0 if it is none */
+/** Parses a pid in decimal digits. @return 0 if it is no pid */
 pid_t process_parse_pid(const char *text);
 
 #endif

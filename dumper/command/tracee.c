@@ -117,7 +117,7 @@ static enum tracee_call judge(const struct process *process, long number,
 	case SYS_io_getevents:
 		return arguments[4] == 0 ? TRACEE_CALL_MENDED : TRACEE_CALL_TIMED;
 	case SYS_semop:
-	case SYS_openat: // of a FIFO whose other end nobody has
+	case SYS_openat: // of a FIFO whose other end is not open
 		return TRACEE_CALL_MENDED;
 	case SYS_fcntl:
 		return arguments[1] == F_SETLKW || arguments[1] == F_OFD_SETLKW

@@ -391,7 +391,7 @@ bool tracee_fill_frames(const struct tracee *tracee, const struct tracee_code *c
 	result->child_pid = offsetof(struct frames, wait.registers.regs[0]);
 	fill_call(&frames->wait, registers, &simd, code, SYS_wait4,
 		  base + offsetof(struct frames, back));
-	frames->wait.registers.regs[0] = INT_MAX; // nobody's pid, until there is a child
+	frames->wait.registers.regs[0] = INT_MAX; // no process has that pid, until there is a child
 	fill_call(&frames->end, registers, &simd, code, SYS_exit, base);
 	fill_frame(&frames->back, registers, &simd, mask);
 	if (tracee_is_mended(tracee))

@@ -302,7 +302,7 @@ bool tracee_fill_frames(const struct tracee *tracee, const struct tracee_code *c
 	result->child_pid = offsetof(struct frames, wait.rdi);
 	fill_call(&frames->wait, &tracee->registers, code, SYS_wait4,
 		  base + offsetof(struct frames, back));
-	frames->wait.rdi = INT_MAX; // nobody's pid, until there is a child
+	frames->wait.rdi = INT_MAX; // no process has that pid, until there is a child
 	fill_back(&frames->back, tracee, code->restorer, mask);
 	frames->back.flags |= FRAME_HAS_VECTORS;
 	frames->back.vectors = base + offsetof(struct frames, xsave);

@@ -21,7 +21,7 @@ extern struct heapsnap_announcement heapsnap_announcement_here
 
 static void *named; // the mapping with the name
 
-// A per cent sign in the directory's name stands for itself.
+// Escapes per cent signs in the directory's name.
 static char *append_directory(char *at, const char *end, const char *directory)
 {
 	for (; *directory; directory++) {

@@ -25,7 +25,7 @@ void heapsnap_closing_note(uint64_t site);
 /** Notes the addresses of a module before it is closed. @param handle  of dlopen() */
 struct heapsnap_closing heapsnap_closing_begin(void *handle);
 
-/** If the module is gone: forgets all facts about its code, so that they are found out anew. */
+/** Forgets all facts about the code of the module, if it has been unmapped. */
 void heapsnap_closing_end(const struct heapsnap_closing *closing);
 
 #endif

@@ -290,7 +290,7 @@ struct description {
 	bool is_signal; // the code that a signal's handler returns to
 };
 
-// An entry's length; its end becomes the reader's. 64-bit DWARF is none that linkers write.
+// An entry's length; its end becomes the reader's. Linkers do not write 64-bit DWARF.
 static void enter(struct reader *reader)
 {
 	uint64_t length = read_bytes(reader, 4);
@@ -496,7 +496,7 @@ static void set_saved(struct state *state, uint64_t column, int64_t offset)
 	}
 }
 
-// A register has a rule that is none of ours.
+// A register has a rule that we do not follow.
 static void set_lost(struct state *state, uint64_t column)
 {
 	if (column == HEAPSNAP_DWARF_RETURN)
@@ -605,7 +605,7 @@ enum instruction {
 	CFA_ARGUMENTS_SIZE = 0x2e,
 };
 
-// Those that say where the CFA is. @return false if it is none of these
+// Instructions that define the CFA. @return false if it is another one
 static bool run_definition(struct state *state, struct reader *reader, uint8_t code, int64_t align)
 {
 	switch (code) {
@@ -636,7 +636,7 @@ static bool run_definition(struct state *state, struct reader *reader, uint8_t c
 	}
 }
 
-// Those that say where a register is. @return false if it is none of these
+// Instructions that define where a register is saved. @return false if it is another one
 static bool run_register(struct state *state, const struct state *initial, struct reader *reader,
 			 uint8_t code, int64_t align)
 {

@@ -9,7 +9,7 @@
  *	high   ┌────────────────┐
  *	       │ the caller's   │
  *	CFA ─▶ ├────────────────┤ ◀─ the caller's sp
- *	       │ return address │    on x86-64 at CFA - 8, or the rule is none of ours
+ *	       │ return address │    on x86-64 at CFA - 8, or we do not follow the rule
  *	       │ caller's fp    │    where the rule says, if it has been saved
  *	       │ …              │ ◀─ sp
  *	low    └────────────────┘

@@ -158,7 +158,7 @@ enum {
 	HEAPSNAP_HOP_SAME = 1 << 14, /**< the caller's fp is in x29; else it is below the address */
 };
 
-/** The hop that does what a rule says; 0: there is none. */
+/** The hop that follows a rule; 0: there is none. */
 static inline uint16_t heapsnap_hop_of_rule(const struct heapsnap_rule *rule)
 {
 	bool is_record = rule->frame == HEAPSNAP_FRAME_AT_CFA &&

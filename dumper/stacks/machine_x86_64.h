@@ -47,7 +47,7 @@ struct heapsnap_link {
 		.offset = 16, \
 	}
 
-/** A rule for a call frame instruction of this machine that changes no rule: there is none. */
+/** A call frame instruction of this machine that changes no rule: x86-64 has none. */
 static inline bool heapsnap_is_cfa_ignored(uint8_t code)
 {
 	(void)code;
@@ -142,7 +142,7 @@ static inline int heapsnap_find_saved(const struct heapsnap_rule *rule, int word
 		       : -1;
 }
 
-/** The hop that does what a rule says; 0: there is none. */
+/** The hop that follows a rule; 0: there is none. */
 static inline uint16_t heapsnap_hop_of_rule(const struct heapsnap_rule *rule)
 {
 	int words = rule->offset / (int)sizeof(uint64_t);

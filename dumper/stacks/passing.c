@@ -64,7 +64,7 @@ static bool is_within_module(uint64_t of, uint64_t address, uint64_t size)
 	       code.end - address >= size;
 }
 
-// The address that a word of a module's linkage table holds; 0 if it is none.
+// The address in a word of a module's linkage table; 0 if the word is in none.
 static uint64_t read_linkage(uint64_t code, uint64_t slot)
 {
 	uint64_t address;

@@ -33,7 +33,7 @@ uint32_t *heapsnap_sample_add(const void *block, struct heapsnap_sampled sampled
 /**
  * Begins a sample, also in the trace.
  *
- * @param backtrace  0: the block is none
+ * @param backtrace  0: the block is no sample
  * @param moved      by realloc()
  * @return whether it is one: then free() has to look at the block, so that the sample ends
  */

@@ -119,7 +119,7 @@ static inline __attribute__((always_inline)) struct heapsnap_walk heapsnap_walk_
 unsigned heapsnap_unwind(uint64_t *addresses, unsigned max);
 
 /**
- * The innermost of them that is wanted, of @p max; 0: there is none.
+ * The innermost of at most @p max callers that passes a test; 0: there is none.
  *
  * @param frame  at @p site, the innermost, if it is known: a shorter way
  */

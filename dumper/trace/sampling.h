@@ -53,7 +53,7 @@ bool heapsnap_sampling_refill(struct heapsnap_stretch *ended);
 
 /**
  * Called on the slow path of allocation of blocks with a header, each HEAPSNAP_STRETCH bytes of a thread or sooner. It gets
- * the most that the thread has allocated since, or will before the next call. NULL: nobody is.
+ * the most that the thread has allocated since, or will before the next call. NULL: no function is called.
  */
 extern void (*heapsnap_each_stretch)(uint64_t bytes);
 

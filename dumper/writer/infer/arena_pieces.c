@@ -28,7 +28,7 @@ struct cutter {
 	struct HEAP_ARRAY(uint32_t) steps;
 };
 
-// Adds the columns of a new kind of pieces. Nothing is known of the code that asked for chunks.
+// Adds the columns of a new kind of pieces. The code that requested the chunks is unknown.
 HEAP_MUST_CHECK
 static struct heap_error *describe_kind(struct cutter *cutter, uint32_t parent, uint8_t flags)
 {
@@ -367,7 +367,7 @@ static void join_edges(const struct arena_pieces *pieces, struct capture *captur
 
 struct parts HEAP_ARRAY(struct heap_part);
 
-// The types of what no value lies in. Their names are none of C's.
+// The types of pieces without a value. No type of C has such a name.
 struct unused_types {
 	heap_type_id free, slack;
 };
@@ -423,7 +423,7 @@ static heap_type_id header_type(const struct capture *capture, uint64_t size)
 										    : HEAP_NO_TYPE;
 }
 
-// The arena that an object is, if it is a struct; NULL: it is none.
+// The arena of an object that is a struct; NULL if the object is no arena.
 //
 // @param at  the first arena that may be that object's; moved on
 static const struct arena *find_struct(const struct arenas *arenas, uint32_t *at,

@@ -325,7 +325,7 @@ static struct heap_error *try_objects(struct search *search)
 			heap_object_id target = snapshot->edge_target[j];
 
 			progress_step();
-			// The first word of a node is none of a head.
+			// The first word of a node is no word of a head.
 			if (snapshot->edge_interior[j] == 0 &&
 			    search->is_wanted[objects->kind[target]] &&
 			    (snapshot->edge_slot[j] > 0 ||

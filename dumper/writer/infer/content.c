@@ -389,7 +389,7 @@ bool content_is_text(const struct inference *inference, const struct content *co
 	}
 	if (length == 0 || (length == seen && seen == size))
 		return false;
-	// Behind a text in a chunk that is larger than was asked for may be what was there before.
+	// A chunk may be larger than the request. Behind its text may be older contents then.
 	if (inference->capture->objects.flags[object] & ARENA_ROUNDED)
 		seen = length + 1;
 	// Pointers have zeros in them, too, and what goes before may look like text.

@@ -336,7 +336,7 @@ static bool has_rival(const struct inference *inference, const struct likeness *
 	return false;
 }
 
-// The only struct that a block is alike; LAYOUT_NONE if there is none.
+// The only struct that a block resembles; LAYOUT_NONE if there is none.
 static struct layout_claim find(const struct inference *inference, const struct likeness *likeness,
 				heap_object_id object, uint64_t *words)
 {

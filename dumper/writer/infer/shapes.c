@@ -20,7 +20,7 @@ enum {
 	MAX_FIELDS = 12,  // of a shape; what follows is bytes
 	LEAST_TEXT = 4,   // letters
 	LONG_TEXT = 16,   // which is text whatever comes after it
-	SMALLEST = 24,    // bytes of glibc's smallest block: what the program asked for may be less
+	SMALLEST = 24,    // bytes of glibc's smallest block; the program may have requested fewer
 	AGREEMENT = 90,   // per cent of the words of a field that hold anything
 	LEAST_ADDRESS = 65536,
 	NAME_SIZE = 256,
@@ -115,7 +115,7 @@ static enum field_class classify(const struct naming *naming, uint64_t word)
 	return is_text_word(word) ? FIELD_TEXT : FIELD_NUMBER;
 }
 
-// True if the sizes of blocks are those that the program asked for.
+// True if the sizes of blocks are those that the program requested.
 static bool has_exact_sizes(const struct capture *capture)
 {
 	return capture->process.origin != HEAPSNAP_ORIGIN_ATTACHED &&
