@@ -9,12 +9,13 @@
 
 enum {
 	LARGEST = CONTENT_WORDS * 8,
-	SAMPLES = 32,     // values
-	MOST_AHEAD = 16,  // points for what one pointer leads to
-	AGREES = 4,       // points, if that has the pointee's name; else as many against
-	MIN_SCORE = 16,   // of all samples
-	MARGIN = 2,       // times that of any other type
-	CONTRADICTED = 8, // one of so many samples may be
+	SAMPLES = 32,         // values
+	MOST_AHEAD = 16,      // points for what one pointer leads to
+	AGREES = 4,           // points, if that has the pointee's name; else as many against
+	MIN_SCORE = 16,       // of all samples
+	MARGIN = 2,           // times that of any other type
+	CONTRADICTED = 8,     // one of so many samples may be, or does not agree
+	CONFIRMED_BY_ANY = 1, // points of content_score() for a void pointer to a block
 };
 
 // A struct by its size.
@@ -90,7 +91,8 @@ static int limit(int score, int most)
 	return score < -most ? -most : score;
 }
 
-// Scores what a pointer of a value leads to.
+// Scores what a pointer of a value leads to. A void pointer may lead to anything: that it leads to a block is
+// no agreement.
 static int pointee_score(const struct deep_content *deep, const struct content *content,
 			 const struct heap_slot *slot)
 {
@@ -103,6 +105,8 @@ static int pointee_score(const struct deep_content *deep, const struct content *
 	struct layout_claim claim;
 	heap_object_id target;
 
+	if (edge != UINT32_MAX && slot->pointee == HEAP_NO_TYPE)
+		return -CONFIRMED_BY_ANY;
 	if (edge == UINT32_MAX || snapshot->edge_interior[edge] != 0 ||
 	    !layouts_is_compound(&inference->layouts, slot->pointee))
 		return 0;
@@ -116,14 +120,20 @@ static int pointee_score(const struct deep_content *deep, const struct content *
 	return limit(content_score(inference, &ahead, claim.type, claim.elements), MOST_AHEAD);
 }
 
+// @param is_deep  gets true if what a pointer leads to agrees
 static int value_score(const struct deep_content *deep, const struct content *content,
-		       heap_type_id type)
+		       heap_type_id type, bool *is_deep)
 {
 	const struct heap_slots *slots = heap_slot_table_get(&deep->inference->layouts.slots, type);
 	int score = content_score(deep->inference, content, type, 1);
 
-	for (uint32_t i = 0; slots && score >= 0 && i < slots->count; i++)
-		score += pointee_score(deep, content, &slots->list[i]);
+	*is_deep = false;
+	for (uint32_t i = 0; slots && score >= 0 && i < slots->count; i++) {
+		int ahead = pointee_score(deep, content, &slots->list[i]);
+
+		*is_deep |= ahead > 0;
+		score += ahead;
+	}
 	return score;
 }
 
@@ -132,23 +142,27 @@ static int64_t score_type(const struct deep_content *deep, const struct deep_val
 			  heap_type_id type)
 {
 	size_t step = values->count / SAMPLES + 1;
-	uint32_t samples = 0, against = 0;
+	uint32_t samples = 0, against = 0, agree = 0;
 	int64_t sum = 0;
 
 	for (size_t i = 0; i < values->count; i += step) {
 		struct content content;
+		bool is_deep;
 		int score;
 
 		progress_step();
 		if (deep_content_is_zero(deep, &values->items[i]))
 			continue;
 		read_value(deep, &values->items[i], &content);
-		score = value_score(deep, &content, type);
+		score = value_score(deep, &content, type, &is_deep);
 		samples++;
 		against += score < 0;
+		agree += score > 0 && is_deep;
 		sum += score;
 	}
-	return against * CONTRADICTED > samples ? -1 : sum;
+	// Values of several types may be like those of one as far as they go: what lies ahead must agree.
+	return against * CONTRADICTED > samples || (samples - agree) * CONTRADICTED > samples ? -1
+											      : sum;
 }
 
 heap_type_id deep_content_choose(const struct deep_content *deep, const struct deep_values *values)
