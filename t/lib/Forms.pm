@@ -75,6 +75,7 @@ sub capture {
     wait_until_asleep($program->pid);
     my $file = $program->capture;
     $program->finish;
+    Heapsh::keep_cache("$directory/cache");
     return $file;
 }
 

@@ -182,6 +182,15 @@ sub make_cache {
     system('cp', '-rp', $seed, $to) == 0 or die "cp -rp $seed $to";
 }
 
+# Keeps what a cache that was made so has learned of those libraries, for those that are made later.
+sub keep_cache {
+    my ($from) = @_;
+    for my $file (glob "$seed/heapsh/*-answers-*") {
+        my $name = $file =~ s{.*/}{}r;
+        system('cp', '-p', "$from/heapsh/$name", $file) if -e "$from/heapsh/$name";
+    }
+}
+
 # Builds a program of one file of C or C++, which captures itself to its argument, and runs it.
 # capture_source(DIRECTORY/NAME.c, 'COMPILER FLAGS', text => SOURCE, env => {...}). @return the snapshot
 sub capture_source {
