@@ -4,6 +4,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/hash_table.h"
 #include "lib/dwarf/dwarf_cache_file.h"
+#include "lib/dwarf/dwarf_info.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,7 @@ enum {
 enum {
 	IDENTITY_FILE_SIZE,
 	IDENTITY_TYPES,
+	IDENTITY_INFO_VERSION,
 	IDENTITY_NUMBERS,
 };
 
@@ -76,6 +78,7 @@ struct heap_error *heap_dwarf_answers_create(const char *directory, const char *
 		return heap_error_out_of_memory();
 	answers->identity[IDENTITY_FILE_SIZE] = file_size;
 	answers->identity[IDENTITY_TYPES] = type_count;
+	answers->identity[IDENTITY_INFO_VERSION] = HEAP_DWARF_INFO_VERSION;
 	answers->directory = strdup(directory);
 	answers->build_id = strdup(build_id);
 	if (!answers->directory || !answers->build_id) {

@@ -7,16 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-// The file has a section per field of each array. Whoever changes what is stored, or what
-// heap_dwarf_info_read() finds, counts the version up: the file's name has it, so that old and new
-// programs do not throw away each other's. So does the number in dwarf_answers.c, where types have the
-// numbers that they have here.
+// The file has a section per field of each array. Its name has the version, so that old and new programs do
+// not throw away each other's.
 
-#define KIND "4"
+#define TEXT(number) #number
+#define TEXT_OF(macro) TEXT(macro)
+#define KIND TEXT_OF(HEAP_DWARF_INFO_VERSION)
 
 enum {
-	CACHE_VERSION = 5,
-
 	TAG_VERSION = HEAP_TAG('d', 'b', 'g', 'c'),
 	TAG_BUILD_ID = HEAP_TAG('d', 'b', 'i', 'd'),
 	TAG_STRINGS = HEAP_TAG('d', 's', 't', 'r'),
@@ -211,7 +209,7 @@ static struct heap_error *read_version(const struct heap_file *file, const char 
 		return heap_dwarf_cache_damaged("its version is missing");
 	HEAP_TRY(heap_file_read_u64(file, section, 0, section->count, values));
 	HEAP_TRY(heap_dwarf_cache_read_bytes(file, TAG_BUILD_ID, &stored, &size));
-	if (values[0] != CACHE_VERSION)
+	if (values[0] != HEAP_DWARF_INFO_VERSION)
 		return heap_dwarf_cache_damaged("it is of another version");
 	if (build_id && (size != strlen(build_id) || memcmp(stored, build_id, size) != 0))
 		return heap_dwarf_cache_damaged("it is of another build");
@@ -329,7 +327,7 @@ static struct heap_error *write_cache(void *context, struct heap_file_writer *wr
 	const struct heap_dwarf_info *debug = storing->debug;
 
 	heap_file_writer_begin(writer, TAG_VERSION, HEAP_ENCODING_VARINT, 1);
-	heap_file_writer_put(writer, CACHE_VERSION);
+	heap_file_writer_put(writer, HEAP_DWARF_INFO_VERSION);
 	heap_file_writer_put(writer, debug->units);
 	heap_file_writer_put(writer, debug->dies);
 	heap_file_writer_put(writer, debug->unreadable_units);
