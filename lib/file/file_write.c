@@ -17,7 +17,7 @@ enum {
 	BATCH_MAX = 16,
 	LEVEL = 1,
 	WINDOW_BITS = 15,
-	MEMORY_LEVEL = 9,
+	MEMORY_LEVEL_MAX = 9,
 	PIECE = 1024,   // values of a column that are encoded at a time
 	UNDECIDED = -1, // no strategy of zlib
 	IN_MEMORY = -1, // no descriptor
@@ -163,6 +163,17 @@ void heap_file_writer_destroy(struct heap_file_writer *writer)
 
 // --- blocks ------------------------------------------------------------------
 
+// How much memory zlib gets for so many bytes: enough for one deflate block (RFC 1951). It clears its tables
+// each time, which costs more than all else for the short columns of a small snapshot.
+static int memory_level(uint32_t length)
+{
+	int level = 1;
+
+	while (level < MEMORY_LEVEL_MAX && UINT32_C(64) << level < length)
+		level++;
+	return level;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *deflate_block(struct block *block, int strategy)
 {
@@ -173,7 +184,8 @@ static struct heap_error *deflate_block(struct block *block, int strategy)
 		.avail_out = (uInt)compressBound(HEAP_BLOCK_BYTES_MAX),
 	};
 
-	if (deflateInit2(&stream, LEVEL, Z_DEFLATED, WINDOW_BITS, MEMORY_LEVEL, strategy) != Z_OK)
+	if (deflateInit2(&stream, LEVEL, Z_DEFLATED, WINDOW_BITS, memory_level(block->raw_length),
+			 strategy) != Z_OK)
 		return heap_error_out_of_memory();
 	// If it does not fit, it would grow, and is stored raw.
 	block->stored_length = deflate(&stream, Z_FINISH) == Z_STREAM_END
