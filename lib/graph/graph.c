@@ -44,6 +44,7 @@ void heap_graph_destroy(struct heap_graph *graph)
 	heap_column_destroy(graph->root_in_first);
 	heap_column_destroy(graph->root_in);
 	heap_column_destroy(graph->reach);
+	heap_column_destroy(graph->reached);
 	heap_column_destroy(graph->distance);
 	free(graph);
 }
@@ -198,6 +199,22 @@ struct heap_error *heap_graph_need_reach(struct heap_graph *graph)
 	if (graph->snapshot->types.count > 1 && memchr(reach, HEAP_REACH_INTERIOR, objects))
 		HEAP_TRY(refine_reach(graph, reach));
 	graph->reach = keep(reach);
+	return NULL;
+}
+
+struct heap_error *heap_graph_need_leaked(struct heap_graph *graph)
+{
+	CLEANUP(heap_bfs_deinit) struct heap_bfs bfs = { 0 };
+	const struct heap_snapshot *snapshot = graph->snapshot;
+	struct heap_bfs_options options = { .progress = graph->progress, .what = "reachability" };
+
+	if (graph->reach || graph->reached)
+		return NULL;
+	HEAP_TRY(heap_bfs_init(&bfs, snapshot));
+	for (uint64_t i = 0; i < snapshot->root_edge_count; i++)
+		heap_bfs_add(&bfs, snapshot->root_edges[i].target);
+	HEAP_TRY(heap_bfs_run(&bfs, &options));
+	graph->reached = keep(bfs.visited);
 	return NULL;
 }
 

@@ -45,6 +45,9 @@ struct heap_graph {
 	uint32_t *root_in_first;   /**< [objects + 1] */
 	uint32_t *root_in; /**< [root_edge_count] index in snapshot->root_edges, by target */
 	uint8_t *reach;    /**< [objects] enum heap_reach; NULL until heap_graph_need_reach() */
+	/** [objects / 64 + 1] a bit for each object that is not leaked; NULL until
+	 *  heap_graph_need_leaked() */
+	uint64_t *reached;
 	/** [objects] edges from the object of the nearest root with a name; of what only roots
 	 *  without one reach, HEAP_DISTANCE_NAMELESS more; UINT32_MAX: leaked. NULL until
 	 *  heap_graph_need_distance() */
@@ -105,6 +108,20 @@ struct heap_error *heap_graph_need_reverse(struct heap_graph *graph);
 /** A bit per edge, and a byte and a half per object, while it works. */
 HEAP_MUST_CHECK
 struct heap_error *heap_graph_need_reach(struct heap_graph *graph);
+
+/**
+ * Finds only which objects are leaked: one search, where heap_graph_need_reach() takes up to four, and
+ * no more than the edges.
+ */
+HEAP_MUST_CHECK
+struct heap_error *heap_graph_need_leaked(struct heap_graph *graph);
+
+/** True if no root reaches an object. Needs heap_graph_need_leaked() or heap_graph_need_reach(). */
+static inline bool heap_graph_is_leaked(const struct heap_graph *graph, heap_object_id object)
+{
+	return graph->reached ? !(graph->reached[object / 64] >> object % 64 & 1)
+			      : graph->reach[object] == HEAP_REACH_NOT;
+}
 
 /**
  * The distance of each object from the roots; one pass over the edges. Stale words of stacks and

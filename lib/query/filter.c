@@ -438,7 +438,7 @@ struct heap_error *heap_filter_prepare(struct heap_filter *filter, struct heap_g
 
 	HEAP_TRY(heap_snapshot_load(filter->snapshot, needed));
 	if (heap_filter_needs_graph(filter))
-		HEAP_TRY(heap_graph_need_reach(graph));
+		HEAP_TRY(heap_graph_need_leaked(graph));
 	HEAP_TRY(mark_under(filter));
 	for (size_t i = 0; i < filter->count; i++) {
 		if (filter->terms[i].kind == HEAP_TERM_FIELD)
@@ -660,7 +660,7 @@ static bool term_matches(struct heap_filter *filter, const struct heap_term *ter
 	case HEAP_TERM_FIELD:
 		return has_field(filter, subject, term->field);
 	case HEAP_TERM_REACH:
-		return (filter->graph->reach[object] != HEAP_REACH_NOT) == (term->number != 0);
+		return heap_graph_is_leaked(filter->graph, object) == (term->number == 0);
 	case HEAP_TERM_LOCAL:
 		return heap_bit_get(term->set, object);
 	case HEAP_TERM_POINTS_TO:

@@ -85,6 +85,34 @@ static void reachability_has_three_classes(void **state)
 	}
 }
 
+// One search finds the leaked objects that the search for classes finds.
+static void leaked_objects_are_those_that_nothing_reaches(void **state)
+{
+	(void)state;
+	for (int i = 0; i < GRAPHS; i++) {
+		struct heap_snapshot model;
+		struct heap_graph *graph, *other;
+
+		model_init_random(&model);
+		assert_null(heap_graph_create(&model, &graph));
+		assert_null(heap_graph_create(&model, &other));
+		assert_null(heap_graph_need_reach(graph));
+		assert_null(heap_graph_need_leaked(graph));
+		assert_null(heap_graph_need_leaked(other));
+		assert_null(graph->reached);
+		assert_null(other->reach);
+		for (heap_object_id j = 0; j < model.object_count; j++) {
+			assert_int_equal(heap_graph_is_leaked(graph, j),
+					 graph->reach[j] == HEAP_REACH_NOT);
+			assert_int_equal(heap_graph_is_leaked(other, j),
+					 graph->reach[j] == HEAP_REACH_NOT);
+		}
+		heap_graph_destroy(other);
+		heap_graph_destroy(graph);
+		model_deinit(&model);
+	}
+}
+
 // root → 0, 0 → 1 into its middle, 1 → 2, 0 → 3 with a tag in a typed pointer's low bits,
 // 0 → 4 the same without a type, 5 → 5.
 static void interior_pointers_reach_less_surely(void **state)
@@ -278,6 +306,7 @@ static void nothing_is_no_trouble(void **state)
 
 	struct heap_graph *graph = model_graph(&model);
 
+	assert_null(heap_graph_need_leaked(graph));
 	assert_null(heap_graph_need_reach(graph));
 	assert_null(heap_reachable_create(graph, &search));
 	assert_int_equal(heap_reachable_from_root(search, 0).objects, 0);
@@ -335,6 +364,7 @@ static void transposing_can_be_interrupted(void **state)
 
 UNIT_TESTS("graph", cmocka_unit_test(edges_are_found_backwards),
 	   cmocka_unit_test(reachability_has_three_classes),
+	   cmocka_unit_test(leaked_objects_are_those_that_nothing_reaches),
 	   cmocka_unit_test(interior_pointers_reach_less_surely),
 	   cmocka_unit_test(distances_are_the_shortest),
 	   cmocka_unit_test(roots_and_objects_reach_what_they_reach),
