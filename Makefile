@@ -88,6 +88,10 @@ TRUTHS := $(foreach variant,gcc-O0 gcc-O2 $(if $(shell command -v clang++),clang
           $(patsubst %,$(BUILD)/truth/%.gcc-O1-lto,handles parser twins)
 BARE_TRUTHS := $(foreach variant,O0-bare O2-bare O2-stripped,$(TRUTH_CXX:%=$(BUILD)/truth/%.gcc-$(variant)))
 TRUTHS += $(BARE_TRUTHS)
+# Judged without debug information alone, by other compilers and libraries too: by `make truth`.
+OTHER_BARE := $(basename $(notdir $(wildcard t/truth/bare/*.cc)))
+OTHER_TRUTHS := $(foreach compiler,gcc $(if $(shell command -v clang++),clang) $(if $(wildcard /usr/include/c++/v1),libcxx), \
+            $(foreach form,O0-bare O2-bare O2-stripped,$(OTHER_BARE:%=$(BUILD)/truth/%.$(compiler)-$(form))))
 BENCHES := $(patsubst %.c,$(BUILD)/%,$(wildcard t/bench/*.c))
 TOOLS  := $(patsubst %.c,$(BUILD)/%,$(wildcard t/helper/*.c))
 
@@ -278,15 +282,19 @@ $(eval $(call truth,gcc-O2,$(GCC),$(GXX),-O2))
 $(eval $(call truth,gcc-O1-lto,$(GCC),$(GXX),-O1 -flto=1))
 $(eval $(call truth,clang-O2,clang,clang++,-O2))
 
-# Without debug information, and without symbols. $(call truth-bare,VARIANT,flags)
+# Without debug information, and without symbols. $(call truth-bare,VARIANT,compiler,flags,folder,programs)
 define truth-bare
-$(TRUTH_CXX:%=$(BUILD)/truth/%.$(1)): $(BUILD)/truth/%.$(1): t/truth/%.cc $(TRUTH_PARTS) $(BUILD)/truth/truth.o
+$(5:%=$(BUILD)/truth/%.$(1)): $(BUILD)/truth/%.$(1): $(4)/%.cc $(TRUTH_PARTS) $(BUILD)/truth/truth.o
 	$$(call say,PROG,$$@)
-	$$(Q)$(GXX) $(2) -std=c++17 -iquote . -o $$@ $$< $(BUILD)/truth/truth.o
+	$$(Q)$(2) $(3) -std=c++17 -iquote . -o $$@ $$< $(BUILD)/truth/truth.o
 endef
-$(eval $(call truth-bare,gcc-O0-bare,-O0))
-$(eval $(call truth-bare,gcc-O2-bare,-O2))
-$(eval $(call truth-bare,gcc-O2-stripped,-O2 -s))
+bare-forms = $(eval $(call truth-bare,$(1)-O0-bare,$(2),-O0,$(3),$(4))) \
+	$(eval $(call truth-bare,$(1)-O2-bare,$(2),-O2,$(3),$(4))) \
+	$(eval $(call truth-bare,$(1)-O2-stripped,$(2),-O2 -s,$(3),$(4)))
+$(call bare-forms,gcc,$(GXX),t/truth,$(TRUTH_CXX))
+$(call bare-forms,gcc,$(GXX),t/truth/bare,$(OTHER_BARE))
+$(call bare-forms,clang,clang++,t/truth/bare,$(OTHER_BARE))
+$(call bare-forms,libcxx,clang++ -stdlib=libc++,t/truth/bare,$(OTHER_BARE))
 
 # All that t/truth judges.
 truths: $(TRUTHS) truth-lua
@@ -355,7 +363,7 @@ aarch64: all
 	$(Q)NATIVE=$(BUILD) SHORT='$(SHORT)' t/foreign/aarch64 build/aarch64 \
 		$(if $(filter file,$(origin T)),,$(T))
 
-truth: all truths
+truth: all truths $(OTHER_TRUTHS)
 	$(Q)BUILD=$(BUILD) V=$(V) prove -v t/truth/truth.t t/truth/bare.t
 
 bench: all $(BENCHES)

@@ -148,7 +148,7 @@ sub is_right {
     # A shape has no name. It is wrong if it takes texts for something else, or the other way round.
     return 1 if $answer->{evidence} eq 'shape' && $said =~ /^\{/;
     # A node of a container, whose value has no name.
-    my $template = $said =~ /^([\w:]+<)\{[^{}]*\}>$/ ? $1 : undef;
+    my $template = $said =~ /^([\w:]+<)\{[^{}]*\}(?:,void\*)?>$/ ? $1 : undef;
     my $is_named = grep { defined $template ? index(plain($_), $template) == 0 : $said eq plain($_) } split /\|/, $type;
     my $is_array = $answer->{type} =~ /\]$/;
     return $answer->{evidence} eq 'pool' || $is_named && !$is_array if $kind eq 'p';
@@ -324,7 +324,7 @@ sub bare { return grep { is_bare($_->[1]) } built() }
 sub is_bare { return $_[0] =~ /-(?:bare|stripped)$/ }
 
 sub built {
-    my %is_source = map { s{.*/|\.cc?$}{}gr => 1 } grep { !m{/(?:truth|[^/]*-[^/]*)\.c$} } glob 't/truth/*.c t/truth/*.cc';
+    my %is_source = map { s{.*/|\.cc?$}{}gr => 1 } grep { !m{/(?:truth|[^/]*-[^/]*)\.c$} } glob 't/truth/*.c t/truth/*.cc t/truth/bare/*.cc';
     $is_source{lua} = 1;
     return sort { $a->[0] cmp $b->[0] || $a->[1] cmp $b->[1] }
         grep { $is_source{ $_->[0] } }

@@ -17,7 +17,7 @@ enum {
 	MAX_BODY = 256,        // of a constructor
 	MAX_DEPTH = 3,         // constructors of parts in each other
 	MAX_NAME = 4096,
-	KEPT = 4 * HEAPSNAP_VALUE_SLOTS, // bytes of the stack frame: its first or its last
+	KEPT = 4 * HEAPSNAP_VALUE_SLOTS, // bytes of the stack frame
 	SHORTEST_CALL = 4,               // bytes
 	LONGEST_CALL = 6,
 	WORD = 8,
@@ -206,6 +206,7 @@ struct walk {
 	struct heapsnap_values values;
 	uint64_t block_size;
 	bool may_be_array;
+	bool is_kept;    // the slots of the stack that are kept have been chosen
 	uint32_t before; // the end of what was stored before the constructor
 	bool is_cleared; // the block's start, too: that was "new T()"
 	bool is_found;   // the constructor has been called
@@ -276,6 +277,25 @@ static enum step take_call(struct walk *walk, const struct heapsnap_flow *flow)
 						      : STEP_REJECTED;
 }
 
+// Keeps the slots around the first one that is stored to: compilers put the block there.
+static void keep_slots(struct walk *walk, const uint8_t *at)
+{
+	struct heapsnap_value *registers = walk->values.registers;
+	struct heapsnap_store store;
+	int16_t by;
+
+	if (walk->is_kept ||
+	    !heapsnap_flow_store(at, end_of(walk->window), &walk->values, &store) ||
+	    store.address.kind != HEAPSNAP_VALUE_STACK || store.bytes < WORD)
+		return;
+	by = (int16_t)(-KEPT / 2 - store.address.number);
+	registers[HEAPSNAP_VALUE_SP].number = (int16_t)(registers[HEAPSNAP_VALUE_SP].number + by);
+	if (registers[HEAPSNAP_VALUE_FP].kind == HEAPSNAP_VALUE_STACK)
+		registers[HEAPSNAP_VALUE_FP].number =
+			(int16_t)(registers[HEAPSNAP_VALUE_FP].number + by);
+	walk->is_kept = true;
+}
+
 static void take_store(struct walk *walk, const uint8_t *at, uint32_t *behind)
 {
 	struct heapsnap_store store;
@@ -306,6 +326,7 @@ static enum constructor_use go_on(struct walk *walk, const uint8_t *at)
 		uint32_t behind = 0;
 		struct heapsnap_value result = walk->values.registers[HEAPSNAP_VALUE_RESULT];
 
+		keep_slots(walk, at);
 		take_store(walk, at, &behind);
 		if (behind > walk->extent)
 			return CONSTRUCTOR_NONE;

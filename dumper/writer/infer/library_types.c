@@ -80,12 +80,16 @@ static const struct layout layouts[] = {
 	  "_M_map=$0**;_M_map_size=unsigned long;_M_start=void*[4];_M_finish=void*[4]" },
 	{ "std::__1::pair<", 0, NULL, "first=$0;second=$1" },
 	{ "std::__1::__value_type<", 0, NULL, "first=$0;second=$1" },
+	{ "std::__1::__hash_value_type<", 0, NULL, "first=$0;second=$1" },
+	// A short one has letters in all three, as libc++'s abi is by default.
+	{ "std::__1::basic_string<", 0, "char",
+	  "__cap_=unsigned long;__size_=unsigned long;__data_=$0*" },
 	{ "std::__1::vector<", 0, NULL, "__begin_=$0[]*;__end_=void*;__cap_=void*" },
 	{ "std::__1::shared_ptr<", 0, NULL, "__ptr_=$0*;__cntrl_=void*" },
 	{ "std::__1::weak_ptr<", 0, NULL, "__ptr_=$0*;__cntrl_=void*" },
 	{ "std::__1::unique_ptr<", 1, "std::__1::default_delete<", "__ptr_=$0*" },
 	{ "std::__1::__tree_node<", 0, NULL,
-	  "__left_=$@*;__right_=$@*;__parent_=void*;__is_black_=unsigned long;__value_=$0" },
+	  "__left_=$@*;__right_=$@*;__parent_=void*;__is_black_=bool;__value_=$0" },
 	{ "std::__1::__list_node<", 0, NULL, "__prev_=void*;__next_=void*;__value_=$0" },
 	{ "std::__1::__hash_node<", 0, NULL, "__next_=$@*;__hash_=unsigned long;__value_=$0" },
 };

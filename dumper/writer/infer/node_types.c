@@ -15,12 +15,12 @@
 enum {
 	WORD = 8,
 	MAX_NAME = 4096,
-	MAX_INSTANCES = 4096,
-	MAX_WORDS = 64,   // of a node that are read
-	MAX_FIELDS = 12,  // of a value whose type has no name
-	STRING_WORDS = 4, // of libstdc++'s std::string
-	SAMPLES = 64,     // nodes of each kind
-	AGREEMENT = 90,   // per cent of a kind's blocks that are such nodes
+	MAX_SYMBOLS = 20000, // that are demangled
+	MAX_WORDS = 64,      // of a node that are read
+	MAX_FIELDS = 12,     // of a value whose type has no name
+	STRING_WORDS = 4,    // of libstdc++'s std::string
+	SAMPLES = 64,        // nodes of each kind
+	AGREEMENT = 90,      // per cent of a kind's blocks that are such nodes
 	LEAST_ADDRESS = 65536,
 };
 
@@ -55,6 +55,7 @@ struct search {
 	struct heap_types *types;
 	struct pages *pages;
 	struct HEAP_ARRAY(struct instance) instances;
+	size_t symbols; // that were demangled for these; more than MAX_SYMBOLS: there are others
 	struct HEAP_ARRAY(struct sample) samples; // of the current kind
 	heap_object_id *first; // [kinds] one of the kind's nodes, HEAP_NO_OBJECT: none
 	heap_object_id *next;  // [objects] the next one of its kind
@@ -112,9 +113,9 @@ static struct heap_error *find_instances(struct search *search)
 		for (size_t j = 0; elf && j < elf->symbol_count; j++) {
 			const struct heap_symbol *symbol = &elf->symbols[j];
 
-			if (search->instances.count < MAX_INSTANCES &&
-			    symbol->kind == HEAP_SYMBOL_FUNCTION &&
-			    part_of_symbol(symbol->name) != CONTAINER_NONE)
+			if (symbol->kind == HEAP_SYMBOL_FUNCTION &&
+			    part_of_symbol(symbol->name) != CONTAINER_NONE &&
+			    ++search->symbols <= MAX_SYMBOLS)
 				HEAP_TRY(add_instance(search, symbol->name));
 		}
 	}
@@ -232,7 +233,7 @@ static heap_type_id find_instance(const struct search *search, enum container_pa
 			return HEAP_NO_TYPE;
 		result = instance->type;
 	}
-	return has_unknown ? HEAP_NO_TYPE : result;
+	return has_unknown || search->symbols > MAX_SYMBOLS ? HEAP_NO_TYPE : result;
 }
 
 // --- values without a name -----------------------------------------------------
@@ -414,6 +415,16 @@ static struct heap_error *sort_nodes(struct search *search)
 	return NULL;
 }
 
+// True if a kind of nodes may be one of the instances that symbols name.
+static bool has_nodes(const struct node_types *node_types)
+{
+	bool result = false;
+
+	for (uint32_t i = 0; i < node_types->capture->objects.kinds.count && !result; i++)
+		result = templates[node_types->part[i]].symbol != NULL;
+	return result;
+}
+
 static void release_search(struct search *search)
 {
 	pages_destroy(search->pages);
@@ -434,7 +445,8 @@ struct heap_error *node_types_find(struct node_types *node_types)
 	if (!search.pages)
 		return heap_error_out_of_memory();
 	HEAP_TRY(sort_nodes(&search));
-	HEAP_TRY(find_instances(&search));
+	if (has_nodes(node_types))
+		HEAP_TRY(find_instances(&search));
 	for (uint32_t i = 0; i < node_types->capture->objects.kinds.count; i++) {
 		if (node_types->part[i] != CONTAINER_NONE)
 			HEAP_TRY(find_type(&search, i));

@@ -42,7 +42,8 @@ struct finding {
 struct made {
 	heap_type_id type;
 	enum library_form form;
-	bool is_found; // by the containers that they are parts of, not by symbols
+	bool is_found;       // by the containers that they are parts of, not by symbols
+	bool is_constructed; // by a constructor's symbol
 };
 
 // The evidence of the code on the way to the blocks of a kind.
@@ -123,6 +124,7 @@ static struct heap_error *find_made(struct finding *finding, uint32_t kind)
 	if (telling.match.rule)
 		return apply_match(finding, &telling.match, made);
 	made->form = LIBRARY_ONE;
+	made->is_constructed = true;
 	return library_types_find(finding->library, telling.class, strlen(telling.class),
 				  &made->type);
 }
@@ -325,13 +327,15 @@ static struct heap_error *find_singles(const struct finding *finding, heap_type_
 static void take_parts(struct finding *finding, const struct node_types *found)
 {
 	for (uint32_t i = 0; i < finding->capture->objects.kinds.count; i++) {
-		bool is_array =
-			found->part[i] == CONTAINER_TEXT || found->part[i] == CONTAINER_BUCKETS;
+		struct made *made = &finding->made[i];
+		uint8_t part = found->part[i];
 
-		if (finding->made[i].type == HEAP_NO_TYPE && found->result[i] != HEAP_NO_TYPE)
-			finding->made[i] =
-				(struct made){ found->result[i],
-					       is_array ? LIBRARY_ARRAY : LIBRARY_ONE, true };
+		if (made->type != HEAP_NO_TYPE || found->result[i] == HEAP_NO_TYPE)
+			continue;
+		made->type = found->result[i];
+		made->form = part == CONTAINER_TEXT || part == CONTAINER_BUCKETS ? LIBRARY_ARRAY
+										 : LIBRARY_ONE;
+		made->is_found = true;
 	}
 }
 
@@ -373,6 +377,15 @@ static struct heap_error *find_parts(struct finding *finding)
 
 // --- all kinds ----------------------------------------------------------------
 
+// True if a deque's block of a size is a node, not the map of these. @param each  bytes of an element; 0: not known
+static bool is_deque_node(uint64_t size, uint64_t each)
+{
+	if (size < LEAST_DEQUE_NODE)
+		return false;
+	return each == 0 ? size <= DEQUE_BYTES
+			 : size == (each < DEQUE_BYTES ? DEQUE_BYTES / each * each : each);
+}
+
 // Decides the type of a kind, by its size.
 HEAP_MUST_CHECK
 static struct heap_error *decide(struct finding *finding, uint32_t kind, struct symbol_type *result)
@@ -381,22 +394,21 @@ static struct heap_error *decide(struct finding *finding, uint32_t kind, struct 
 	const struct heap_types *types = &finding->capture->snapshot.types;
 	uint64_t size = finding->capture->objects.kinds.list[kind].size;
 	uint64_t each = heap_types_size(types, made->type);
-	bool is_node =
-		made->form == LIBRARY_DEQUE && size >= LEAST_DEQUE_NODE &&
-		(each == 0 ? size <= DEQUE_BYTES
-			   : size == (each < DEQUE_BYTES ? DEQUE_BYTES / each * each : each));
 
-	uint8_t evidence = made->is_found ? HEAP_EVIDENCE_POINTER : HEAP_EVIDENCE_SITE;
-
-	result->evidence = evidence;
 	if (made->type == HEAP_NO_TYPE)
 		return NULL;
+	result->evidence = made->is_found ? HEAP_EVIDENCE_POINTER : HEAP_EVIDENCE_SITE;
+	result->rank = RANK_EXACT;
+	result->elements = 1;
 	if (made->form == LIBRARY_ONE) {
 		if (size == (each ? each : find_common_size(finding, made->type)))
-			*result = (struct symbol_type){ made->type, 1, evidence };
+			result->type = made->type;
+		// A stale pointer is worse evidence than what made the node.
+		if (each > 0 && !made->is_constructed)
+			result->rank = RANK_TAG;
 		return NULL;
 	}
-	if (made->form == LIBRARY_DEQUE && !is_node) {
+	if (made->form == LIBRARY_DEQUE && !is_deque_node(size, each)) {
 		result->elements = size / 8;
 		return heap_types_add(&finding->capture->snapshot.types,
 				      &(struct heap_type){ .kind = HEAP_TYPE_POINTER,
@@ -404,12 +416,11 @@ static struct heap_error *decide(struct finding *finding, uint32_t kind, struct 
 							   .target = made->type },
 				      &result->type);
 	}
-	if (each == 0) {
-		result->elements = 1;
+	if (each == 0)
 		return library_types_add_array(finding->library, made->type, &result->type);
-	}
+	result->elements = size / each;
 	if (size % each == 0)
-		*result = (struct symbol_type){ made->type, size / each, evidence };
+		result->type = made->type;
 	return NULL;
 }
 
@@ -484,7 +495,7 @@ struct heap_error *symbol_types_claim(const struct symbol_types *symbols,
 		const struct symbol_type *made = &symbols->of[objects->kind[i]];
 
 		if (made->type != HEAP_NO_TYPE)
-			HEAP_TRY(claims_add(claims, RANK_EXACT,
+			HEAP_TRY(claims_add(claims, (enum rank)made->rank,
 					    &(struct claim){ i, made->type, made->elements,
 							     made->evidence, true }));
 	}

@@ -27,6 +27,7 @@ struct symbol_type {
 	heap_type_id type; /**< HEAP_NO_TYPE: not known */
 	uint64_t elements;
 	uint8_t evidence; /**< enum heap_evidence */
+	uint8_t rank;     /**< enum rank */
 };
 
 struct symbol_types {
