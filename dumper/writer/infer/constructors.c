@@ -13,9 +13,10 @@
 enum {
 	PAGE = 4096, // some code is relative to pages of this size
 	WINDOW = 2 * PAGE,
-	MAX_INSTRUCTIONS = 96, // after a call
-	MAX_BODY = 256,        // of a constructor
-	MAX_DEPTH = 3,         // constructors of parts in each other
+	MAX_INSTRUCTIONS = 96,  // after a call
+	MAX_BODY = 256,         // of a constructor
+	MAX_FUNCTION = 1 << 16, // bytes of one whose calls are visited
+	MAX_DEPTH = 3,          // constructors of parts in each other
 	MAX_NAME = 4096,
 	KEPT = 4 * HEAPSNAP_VALUE_SLOTS, // bytes of the stack frame
 	SHORTEST_CALL = 4,               // bytes
@@ -395,6 +396,41 @@ enum constructor_use constructors_follow(struct constructors *constructors, uint
 	registers[HEAPSNAP_VALUE_SP] = heapsnap_value_make(HEAPSNAP_VALUE_STACK, 0, -KEPT);
 	registers[HEAPSNAP_VALUE_RESULT] = heapsnap_value_make(HEAPSNAP_VALUE_BLOCK, 0, 0);
 	return go_on(&walk, at);
+}
+
+struct heap_error *constructors_visit_calls(struct constructors *constructors, uint64_t address,
+					    constructors_visitor *visit, void *context)
+{
+	const struct module *module = modules_find(&constructors->capture->modules, address);
+	const struct heap_symbol *function =
+		module && module->elf ? heap_elf_find_symbol(module->elf, HEAP_SYMBOL_FUNCTION,
+							     address - module->bias)
+				      : NULL;
+	const struct window *window = &constructors->windows[0];
+	struct heapsnap_flow flow;
+	uint64_t at, end;
+
+	if (!function)
+		return NULL;
+	at = function->address + module->bias;
+	end = at + (function->size < MAX_FUNCTION ? function->size : MAX_FUNCTION);
+	while (at < end) {
+		const uint8_t *code = open_window(constructors, 0, at);
+		const struct heap_symbol *called;
+
+		// Behind an instruction that is not known, the next ones are soon found again.
+		if (!heapsnap_flow_step(code, end_of(window), NULL, &flow)) {
+			at++;
+			continue;
+		}
+		at = address_of(window, (uint64_t)flow.next);
+		if (flow.kind != HEAPSNAP_FLOW_CALL && flow.kind != HEAPSNAP_FLOW_JUMP)
+			continue;
+		called = find_function(constructors, find_target(constructors, window, &flow));
+		if (called)
+			HEAP_TRY(visit(context, called->name));
+	}
+	return NULL;
 }
 
 // --- all ----------------------------------------------------------------------

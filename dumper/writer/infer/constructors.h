@@ -46,4 +46,12 @@ void constructors_destroy(struct constructors *constructors);
 enum constructor_use constructors_follow(struct constructors *constructors, uint64_t site,
 					 uint64_t block_size, char *name, size_t size);
 
+/** @param symbol  the linker's name of a function. @return an error, which ends the visit */
+typedef struct heap_error *constructors_visitor(void *context, const char *symbol);
+
+/** Visits the functions that the function around an address calls directly, each call once. */
+HEAP_MUST_CHECK
+struct heap_error *constructors_visit_calls(struct constructors *constructors, uint64_t address,
+					    constructors_visitor *visit, void *context);
+
 #endif

@@ -57,6 +57,7 @@ struct search {
 	struct HEAP_ARRAY(struct instance) instances;
 	size_t symbols; // that were demangled for these; more than MAX_SYMBOLS: there are others
 	struct HEAP_ARRAY(struct sample) samples; // of the current kind
+	struct HEAP_ARRAY(heap_type_id) called;   // instances with methods that its code calls
 	heap_object_id *first; // [kinds] one of the kind's nodes, HEAP_NO_OBJECT: none
 	heap_object_id *next;  // [objects] the next one of its kind
 };
@@ -73,33 +74,77 @@ static enum container_part part_of_symbol(const char *symbol)
 	return CONTAINER_NONE;
 }
 
+// The node of the container that a function is a method of; its part is CONTAINER_NONE if there is none.
 HEAP_MUST_CHECK
-static struct heap_error *add_instance(struct search *search, const char *symbol)
+static struct heap_error *read_instance(const struct search *search, const char *symbol,
+					struct instance *instance)
 {
 	CLEANUP_FREE char *function = heap_demangle(symbol);
 	struct library_match match;
 	char name[MAX_NAME];
-	struct instance instance = { 0 };
 	size_t length;
 
+	*instance = (struct instance){ .part = CONTAINER_NONE };
 	if (!function || !library_rules_find_node(function, &match))
 		return NULL;
 	length = library_rules_made(&match, name, sizeof(name));
-	HEAP_TRY(library_types_find(search->node_types->library, name, length, &instance.type));
 	for (int part = 0; part < CONTAINER_PARTS; part++) {
 		const char *template = search->node_types->nodes->is_libcxx
 					       ? templates[part].libcxx
 					       : templates[part].stdcxx;
 
 		if (template && strncmp(name, template, strlen(template)) == 0)
-			instance.part = (uint8_t)part;
+			instance->part = (uint8_t)part;
 	}
+	return library_types_find(search->node_types->library, name, length, &instance->type);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_instance(struct search *search, const char *symbol)
+{
+	struct instance instance;
+
+	HEAP_TRY(read_instance(search, symbol, &instance));
 	for (size_t i = 0; i < search->instances.count; i++) {
 		if (search->instances.items[i].type == instance.type)
 			return NULL;
 	}
 	return instance.part != CONTAINER_NONE ? heap_array_append(&search->instances, instance)
 					       : NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *visit_call(void *context, const char *symbol)
+{
+	struct search *search = context;
+	struct instance instance;
+
+	if (part_of_symbol(symbol) == CONTAINER_NONE)
+		return NULL;
+	HEAP_TRY(read_instance(search, symbol, &instance));
+	return instance.part != CONTAINER_NONE ? heap_array_append(&search->called, instance.type)
+					       : NULL;
+}
+
+// Finds the instances that the code which allocates a kind of blocks calls methods of.
+HEAP_MUST_CHECK
+static struct heap_error *find_called(struct search *search, uint32_t kind)
+{
+	const struct capture *capture = search->node_types->capture;
+
+	search->called.count = 0;
+	return constructors_visit_calls(
+		search->node_types->constructors,
+		capture->snapshot.sites[capture->site_of_kind[kind]].address, visit_call, search);
+}
+
+static bool is_called(const struct search *search, heap_type_id type)
+{
+	size_t at = 0;
+
+	while (at < search->called.count && search->called.items[at] != type)
+		at++;
+	return at < search->called.count;
 }
 
 HEAP_MUST_CHECK
@@ -210,7 +255,7 @@ static struct agreement compare(const struct search *search, const struct instan
 	return agreement;
 }
 
-// The only instance that the nodes can be of. Lists are inlined without a trace: one that is known need not be theirs.
+// The only instance that the nodes can be of. One that is known need not be theirs.
 static heap_type_id find_instance(const struct search *search, enum container_part part,
 				  uint64_t size)
 {
@@ -227,7 +272,7 @@ static heap_type_id find_instance(const struct search *search, enum container_pa
 		has_unknown = has_unknown || own == 0;
 		agreement = compare(search, instance);
 		if (own == 0 || agreement.contradicts ||
-		    (part == CONTAINER_LIST_NODE && !agreement.confirms))
+		    (!agreement.confirms && !is_called(search, instance->type)))
 			continue;
 		if (result != HEAP_NO_TYPE)
 			return HEAP_NO_TYPE;
@@ -376,6 +421,7 @@ static struct heap_error *find_type(struct search *search, uint32_t kind)
 			node_types->library, node_types->nodes->is_libcxx ? "void*" : buckets,
 			node_types->nodes->is_libcxx ? strlen("void*") : strlen(buckets), result);
 	HEAP_TRY(read_samples(search, kind));
+	HEAP_TRY(find_called(search, kind));
 	*result = find_instance(search, part, size);
 	if (*result == HEAP_NO_TYPE && part == CONTAINER_LIST_NODE)
 		HEAP_TRY(add_list_of_pointers(search, size, result));
@@ -430,6 +476,7 @@ static void release_search(struct search *search)
 	pages_destroy(search->pages);
 	heap_array_deinit(&search->instances);
 	heap_array_deinit(&search->samples);
+	heap_array_deinit(&search->called);
 	free(search->first);
 	free(search->next);
 }

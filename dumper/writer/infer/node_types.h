@@ -7,17 +7,21 @@
  *
  * The symbols of a program name instances of containers, even where the code that allocates is inlined. A
  * node's type is that of the only instance which has the node's size, and whose pointers agree with the
- * nodes' contents. Otherwise, as in stripped programs, the name shows the known parts:
+ * nodes' contents. The code that allocates must call one of its methods, or the pointers lead to what they
+ * should: others may have been inlined without a trace. Otherwise, as in stripped programs, the name shows
+ * the known parts:
  *
  *	std::_Rb_tree_node<{std::string, ptr}>
  */
 
+#include "dumper/writer/infer/constructors.h"
 #include "dumper/writer/infer/container_nodes.h"
 #include "dumper/writer/infer/library_types.h"
 
 struct node_types {
 	struct capture *capture;
 	struct library_types *library;
+	struct constructors *constructors;
 	const struct container_nodes *nodes;
 	const heap_type_id *classes; /**< [objects] by vtables */
 	const heap_type_id *singles; /**< [kinds] what each of the kind's blocks is known to be */

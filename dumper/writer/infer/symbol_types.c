@@ -363,6 +363,7 @@ static struct heap_error *find_parts(struct finding *finding)
 
 	struct node_types found = { .capture = capture,
 				    .library = finding->library,
+				    .constructors = finding->constructors,
 				    .nodes = &nodes,
 				    .classes = finding->classes,
 				    .singles = singles,
