@@ -14,6 +14,7 @@ enum {
 	PAGE = 4096, // some code is relative to pages of this size
 	WINDOW = 2 * PAGE,
 	MAX_INSTRUCTIONS = 96,  // after a call
+	MAX_BODIES = 8192,      // instructions of all constructors of a block
 	MAX_BODY = 256,         // of a constructor
 	MAX_FUNCTION = 1 << 16, // bytes of one whose calls are visited
 	MAX_DEPTH = 3,          // constructors of parts in each other
@@ -32,6 +33,7 @@ struct window {
 
 struct constructors {
 	const struct capture *capture;
+	int left; // instructions that may still be read for the current block
 	uint8_t *memory;
 	struct window
 		windows[MAX_DEPTH + 2]; // of the allocating code; of its call; of each constructor
@@ -177,7 +179,7 @@ static uint32_t find_extent(struct constructors *constructors, uint64_t function
 	values.registers[heapsnap_parameters[0]] = heapsnap_value_make(HEAPSNAP_VALUE_BLOCK, 0, 0);
 	if (symbol && symbol->size > 0 && symbol->size < (uint64_t)(end - at))
 		end = at + symbol->size;
-	for (int i = 0; i < MAX_BODY && at < end; i++, at = flow.next) {
+	for (int i = 0; i < MAX_BODY && at < end && constructors->left-- > 0; i++, at = flow.next) {
 		struct heapsnap_value self;
 
 		extent = larger(extent, stored_until(at, end, &values));
@@ -391,6 +393,7 @@ enum constructor_use constructors_follow(struct constructors *constructors, uint
 			     .size = size };
 	struct heapsnap_value *registers = walk.values.registers;
 
+	constructors->left = MAX_BODIES;
 	walk.may_be_array = may_make_array(constructors, at);
 	registers[HEAPSNAP_VALUE_FP] = heapsnap_value_make(HEAPSNAP_VALUE_STACK, 0, 0);
 	registers[HEAPSNAP_VALUE_SP] = heapsnap_value_make(HEAPSNAP_VALUE_STACK, 0, -KEPT);
