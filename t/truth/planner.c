@@ -94,7 +94,8 @@ union cell {
 struct list {
 	enum node_tag tag;
 	int length, room;
-	union cell *cells;
+	union cell *cells; // those that follow, at first
+	union cell first[];
 };
 
 struct expression {
@@ -178,16 +179,20 @@ static void *set_tag(void *value, enum node_tag tag)
 static struct list *list_append(struct zone *zone, struct list *list, void *node)
 {
 	if (!list) {
-		list = MAKE(zone, struct list, NODE_LIST);
+		list = zone_take(zone, sizeof(*list) + 4 * sizeof(union cell));
+		PART(struct list, list)->tag = NODE_LIST;
 		list->room = 4;
-		list->cells = PART(union cell, zone_take(zone, 4 * sizeof(union cell)));
+		list->cells = list->first;
+		for (int i = 0; i < list->room; i++) // old bytes, as of memory that is not cleared
+			list->first[i].pointer = zone->blocks->free - 64;
 	}
 	if (list->length == list->room) {
 		union cell *cells =
 			PART(union cell, zone_take(zone, 2 * list->room * sizeof(union cell)));
 
 		memcpy(cells, list->cells, list->length * sizeof(*cells));
-		PART_FREE(list->cells);
+		if (list->cells != list->first)
+			PART_FREE(list->cells);
 		list->cells = cells;
 		list->room *= 2;
 	}

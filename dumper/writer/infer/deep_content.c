@@ -139,7 +139,7 @@ static int value_score(const struct deep_content *deep, const struct content *co
 
 // Scores a sample of the values. @return below 0 if too many contradict
 static int64_t score_type(const struct deep_content *deep, const struct deep_values *values,
-			  heap_type_id type)
+			  bool are_alike, heap_type_id type)
 {
 	size_t step = values->count / SAMPLES + 1;
 	uint32_t samples = 0, against = 0, agree = 0;
@@ -160,12 +160,17 @@ static int64_t score_type(const struct deep_content *deep, const struct deep_val
 		agree += score > 0 && is_deep;
 		sum += score;
 	}
+	if (against * CONTRADICTED > samples)
+		return -1;
 	// Values of several types may be like those of one as far as they go: what lies ahead must agree.
-	return against * CONTRADICTED > samples || (samples - agree) * CONTRADICTED > samples ? -1
-											      : sum;
+	// Where all are of one type, those whose pointers are not set do not matter.
+	if (are_alike ? agree == 0 : (samples - agree) * CONTRADICTED > samples)
+		return -1;
+	return sum;
 }
 
-heap_type_id deep_content_choose(const struct deep_content *deep, const struct deep_values *values)
+heap_type_id deep_content_choose(const struct deep_content *deep, const struct deep_values *values,
+				 bool are_alike)
 {
 	uint64_t least = 0, most = UINT64_MAX;
 	const struct deep_type *types = deep->types.items;
@@ -180,7 +185,7 @@ heap_type_id deep_content_choose(const struct deep_content *deep, const struct d
 	}
 	for (size_t i = heap_partition_point(j, 0, deep->types.count, types[j].size < least);
 	     i < deep->types.count && types[i].size <= most && !progress_is_late(); i++) {
-		int64_t score = score_type(deep, values, types[i].type);
+		int64_t score = score_type(deep, values, are_alike, types[i].type);
 
 		if (score <= best) {
 			second = score > second ? score : second;

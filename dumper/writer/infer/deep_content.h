@@ -40,7 +40,12 @@ void deep_content_deinit(struct deep_content *deep);
 /** True if there are but zeros in a value. */
 bool deep_content_is_zero(const struct deep_content *deep, const struct deep_value *value);
 
-/** The type of values, by a sample of them; HEAP_NO_TYPE: unknown. Those of zeros do not count. */
-heap_type_id deep_content_choose(const struct deep_content *deep, const struct deep_values *values);
+/**
+ * The type of values, by a sample of them; HEAP_NO_TYPE: unknown. Those of zeros do not count.
+ *
+ * @param are_alike  they are known to be of one type
+ */
+heap_type_id deep_content_choose(const struct deep_content *deep, const struct deep_values *values,
+				 bool are_alike);
 
 #endif

@@ -333,6 +333,7 @@ static struct heap_error *run(struct inference *inference, const heap_type_id *c
 		progress_miss_types();
 	HEAP_TRY(pointer_tags_finish(inference));
 	HEAP_TRY(pools_finish(inference));
+	HEAP_TRY(payloads_measure(inference));
 	return pool_texts_add(inference);
 }
 

@@ -9,7 +9,8 @@
  *
  * A hash table of a library returns the payload as a void *, which nothing keeps. Its type is one of that
  * size that agrees with the contents of all payloads of a block, and to whose pointees the contents of
- * what their pointers lead to agree: so many words agree by chance with no other type.
+ * what their pointers lead to agree: so many words agree by chance with no other type. Or it is a struct
+ * with its own length (self_lengths.h), which leads to the next link.
  */
 
 #include "lib/base/error.h"
@@ -25,5 +26,9 @@ struct inference;
  */
 HEAP_MUST_CHECK
 struct heap_error *payloads_find(struct inference *inference, uint64_t *found);
+
+/** Gives parts of pools that have their own lengths as many elements, once they are in the snapshot. */
+HEAP_MUST_CHECK
+struct heap_error *payloads_measure(struct inference *inference);
 
 #endif

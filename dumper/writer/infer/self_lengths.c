@@ -112,6 +112,15 @@ struct heap_error *self_lengths_find(const struct inference *inference,
 	return NULL;
 }
 
+uint64_t self_lengths_read(const struct inference *inference, const struct self_length *length,
+			   uint64_t address)
+{
+	struct header header;
+
+	pages_read(inference->pages, address, header.words, sizeof(header.words));
+	return headers_value(&length->member, &header);
+}
+
 bool self_lengths_hold(const struct inference *inference, const struct self_length *length,
 		       heap_object_id object)
 {

@@ -25,6 +25,10 @@ HEAP_MUST_CHECK
 struct heap_error *self_lengths_find(const struct inference *inference,
 				     struct self_lengths *lengths);
 
+/** The length that a value has in it. @param address  where the value begins */
+uint64_t self_lengths_read(const struct inference *inference, const struct self_length *length,
+			   uint64_t address);
+
 /** True if a block has its own length, up to what its allocator has rounded, at that place. */
 bool self_lengths_hold(const struct inference *inference, const struct self_length *length,
 		       heap_object_id object);

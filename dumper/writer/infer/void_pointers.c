@@ -107,7 +107,8 @@ static const struct heap_member *member_at(const struct layouts *layouts, heap_t
 	return NULL;
 }
 
-// The offset of the first one, if a pointer is in one of several elements of an array.
+// The offset of the first one, if a pointer is in one of several elements of an array. Of a flexible array
+// the last elements are often not in use, and hold old pointers: each counts for itself.
 static uint64_t without_index(const struct layouts *layouts, heap_type_id id, uint64_t offset)
 {
 	uint64_t base = 0;
@@ -125,10 +126,6 @@ static uint64_t without_index(const struct layouts *layouts, heap_type_id id, ui
 			base += member->offset;
 			offset -= member->offset;
 			id = member->type;
-		} else if (facts->is_flexible && offset >= facts->start) {
-			base += facts->start;
-			offset -= facts->start;
-			id = facts->element;
 		} else {
 			break;
 		}
@@ -376,7 +373,7 @@ static struct heap_error *find_content(struct search *search, struct void_place 
 	}
 	if (!search->deep.inference)
 		HEAP_TRY(deep_content_init(&search->deep, inference));
-	place->length.type = deep_content_choose(&search->deep, &search->values);
+	place->length.type = deep_content_choose(&search->deep, &search->values, false);
 	*is_found = place->length.type != HEAP_NO_TYPE;
 	return NULL;
 }
