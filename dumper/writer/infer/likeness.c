@@ -15,6 +15,7 @@ enum {
 	PROOF_STRUCT = 2, // a pointer to a struct whose name is good
 	PROOF_TEXT = 1,   // a char * to a text
 	MAX_SLOTS = 64,   // pointers of a type that are looked at
+	KEY_HINTS = 4,    // on a block, that tell blocks apart
 };
 
 // A type that pointers have given to blocks of a size.
@@ -26,11 +27,20 @@ struct known {
 
 #define LIVE (UINT64_C(1) << 63) // blocks are known to be of a type
 
+// Types that blocks may be of whose pointers and hints stand at the same places.
+struct choice {
+	uint64_t key;
+	size_t first, count; // in types
+};
+
 struct likeness {
 	struct HEAP_ARRAY(struct known) known;    // by size, when all are known
 	struct heap_hash_table by_type;           // of the same
 	struct HEAP_ARRAY(heap_type_id) structs;  // by size: all that blocks may be
 	struct HEAP_ARRAY(heap_type_id) flexible; // likewise, of no one size
+	struct HEAP_ARRAY(struct choice) choices;
+	struct heap_hash_table by_key;         // of choices
+	struct HEAP_ARRAY(heap_type_id) types; // of choices
 	uint64_t *modules; // [types] a bit for each module that has it, and LIVE
 };
 
@@ -39,6 +49,9 @@ static void likeness_deinit(struct likeness *likeness)
 	heap_array_deinit(&likeness->known);
 	heap_array_deinit(&likeness->structs);
 	heap_array_deinit(&likeness->flexible);
+	heap_array_deinit(&likeness->choices);
+	heap_array_deinit(&likeness->types);
+	heap_hash_table_deinit(&likeness->by_key);
 	free(likeness->modules);
 	heap_hash_table_deinit(&likeness->by_type);
 }
@@ -300,69 +313,202 @@ static bool may_be(const struct likeness *likeness, heap_type_id type, heap_type
 }
 
 // True if a struct other than the best one agrees as well.
-static bool is_rival(const struct inference *inference, const struct likeness *likeness,
-		     const struct content *content, heap_type_id type, const struct agreement *best)
+static bool is_rival(const struct inference *inference, const struct content *content,
+		     heap_type_id type, const struct agreement *best)
 {
 	struct agreement rival;
 
 	progress_step();
-	if (type == best->claim.type || !may_be(likeness, type, best->claim.type) ||
-	    layouts_says_more(&inference->layouts, best->claim.type, type))
+	if (layouts_says_more(&inference->layouts, best->claim.type, type))
 		return false;
 	rival = compare(inference, content, type);
 	return rival.score >= 0 && rival.proof >= best->proof &&
 	       (!is_better(best, &rival) || has_union(inference, type));
 }
 
-static bool has_rival(const struct inference *inference, const struct likeness *likeness,
-		      const struct content *content, const struct agreement *best)
+// --- choices -------------------------------------------------------------------
+
+// The first words of a block that hold pointers into the heap, a bit each. Those behind count as the last one.
+static uint64_t find_pointers(const struct inference *inference, heap_object_id object)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	uint64_t bits = 0;
+
+	for (uint32_t i = snapshot->edge_first[object]; i < snapshot->edge_first[object + 1]; i++)
+		bits |= UINT64_C(1) << (snapshot->edge_slot[i] < 63 ? snapshot->edge_slot[i] : 63);
+	return bits;
+}
+
+static uint64_t hash_block(const struct inference *inference, heap_object_id object,
+			   uint64_t pointers, heap_type_id best)
+{
+	uint64_t hash =
+		heap_hash_mix(heap_hash_pair(inference_size(inference, object), pointers), best);
+	uint32_t at = inference->hints.head[object];
+
+	for (int i = 0; i < KEY_HINTS && at != NO_HINT; i++) {
+		const struct hint *hint = &inference->hints.list[at];
+
+		hash = heap_hash_mix(hash, (uint64_t)hint->type << 32 | hint->interior << 1 |
+						   hint->either);
+		at = hint->next;
+	}
+	return hash;
+}
+
+// True if a pointer where a type has a slot may lead to what @p best has there, or if that has no slot there.
+static bool is_compatible(const struct inference *inference, const struct heap_slot *slot,
+			  heap_type_id best)
 {
 	const struct layouts *layouts = &inference->layouts;
-	const heap_type_id *structs = likeness->structs.items;
-	const size_t count = likeness->structs.count;
-	uint64_t size = inference_size(inference, content->object);
-	uint64_t least = size - inference_slack(inference, content->object);
+	const struct heap_slots *slots = heap_slot_table_get(&layouts->slots, best);
+	bool is_open = true;
 
-	for (size_t i = heap_partition_point(at, (size_t)0, count,
-					     layouts_size(layouts, structs[at]) < least);
-	     i < count && layouts_size(layouts, structs[i]) <= size; i++) {
-		if (is_rival(inference, likeness, content, structs[i], best))
+	for (uint32_t i = 0; slots && i < slots->count; i++) {
+		heap_type_id pointee = slots->list[i].pointee;
+
+		if (slots->list[i].offset != slot->offset || pointee == HEAP_NO_TYPE)
+			continue;
+		is_open = false;
+		if (pointee == slot->pointee ||
+		    (layouts_is_character(layouts, pointee) &&
+		     layouts_is_character(layouts, slot->pointee)) ||
+		    (layouts_is_compound(layouts, pointee) &&
+		     inference_type_has(inference, pointee, slot->pointee, 0)))
 			return true;
 	}
-	for (size_t i = 0; i < likeness->flexible.count; i++) {
-		if (is_rival(inference, likeness, content, likeness->flexible.items[i], best))
+	return is_open;
+}
+
+// True if prove() may find enough for a type, of a block with such pointers.
+// @param best  that agrees with the block, HEAP_NO_TYPE: none is known yet
+static bool is_choice(const struct inference *inference, heap_object_id object, uint64_t pointers,
+		      heap_type_id type, heap_type_id best)
+{
+	const struct heap_slots *slots = heap_slot_table_get(&inference->layouts.slots, type);
+
+	progress_step();
+	if (prove_hints(inference, object, type) > 0)
+		return true;
+	for (uint32_t i = 0; slots && i < slots->count; i++) {
+		const struct heap_slot *slot = &slots->list[i];
+		uint64_t word = slot->offset / 8;
+
+		if (slot->pointee != HEAP_NO_TYPE && pointers >> (word < 63 ? word : 63) & 1 &&
+		    (best == HEAP_NO_TYPE || is_compatible(inference, slot, best)))
 			return true;
 	}
 	return false;
 }
 
-// The only struct that a block resembles; LAYOUT_NONE if there is none.
-static struct layout_claim find(const struct inference *inference, const struct likeness *likeness,
-				heap_object_id object, uint64_t *words)
+HEAP_MUST_CHECK
+static struct heap_error *consider(const struct inference *inference, struct likeness *likeness,
+				   heap_object_id object, uint64_t pointers, heap_type_id type,
+				   heap_type_id best)
+{
+	if (type == best || !is_choice(inference, object, pointers, type, best) ||
+	    (best != HEAP_NO_TYPE && !may_be(likeness, type, best)))
+		return NULL;
+	return heap_array_append(&likeness->types, type);
+}
+
+// Gathers the known types that a block may be of.
+HEAP_MUST_CHECK
+static struct heap_error *gather_known(const struct inference *inference, struct likeness *likeness,
+				       heap_object_id object, uint64_t pointers)
 {
 	const struct known *known = likeness->known.items;
 	const size_t count = likeness->known.count;
 	uint64_t size = inference_size(inference, object);
+
+	for (size_t i = heap_partition_point(at, (size_t)0, count, known[at].size < size);
+	     i < count && known[i].size == size; i++) {
+		if (known[i].blocks >= LEAST_BLOCKS)
+			HEAP_TRY(consider(inference, likeness, object, pointers, known[i].type,
+					  HEAP_NO_TYPE));
+	}
+	return NULL;
+}
+
+// Gathers the types that a block may be of as well as of the best one.
+HEAP_MUST_CHECK
+static struct heap_error *gather_rivals(const struct inference *inference,
+					struct likeness *likeness, heap_object_id object,
+					uint64_t pointers, heap_type_id best)
+{
+	const struct layouts *layouts = &inference->layouts;
+	const heap_type_id *structs = likeness->structs.items;
+	const size_t count = likeness->structs.count;
+	uint64_t size = inference_size(inference, object);
+	uint64_t least = size - inference_slack(inference, object);
+
+	for (size_t i = heap_partition_point(at, (size_t)0, count,
+					     layouts_size(layouts, structs[at]) < least);
+	     i < count && layouts_size(layouts, structs[i]) <= size; i++)
+		HEAP_TRY(consider(inference, likeness, object, pointers, structs[i], best));
+	for (size_t i = 0; i < likeness->flexible.count; i++)
+		HEAP_TRY(consider(inference, likeness, object, pointers,
+				  likeness->flexible.items[i], best));
+	return NULL;
+}
+
+// The known types that a block may be of, or those beside the best one. Programs have thousands of types, and
+// lose many blocks of one: they are gathered once for all blocks alike.
+// @param result  its types are valid until the next call
+HEAP_MUST_CHECK
+static struct heap_error *find_choice(const struct inference *inference, struct likeness *likeness,
+				      heap_object_id object, heap_type_id best,
+				      struct choice *result)
+{
+	uint64_t pointers = find_pointers(inference, object);
+	uint64_t key = hash_block(inference, object, pointers, best);
+	uint32_t found =
+		heap_hash_find(&likeness->by_key, key, i, likeness->choices.items[i].key == key);
+
+	if (found != HEAP_HASH_NONE) {
+		*result = likeness->choices.items[found];
+		return NULL;
+	}
+	*result = (struct choice){ key, likeness->types.count, 0 };
+	if (best == HEAP_NO_TYPE)
+		HEAP_TRY(gather_known(inference, likeness, object, pointers));
+	else
+		HEAP_TRY(gather_rivals(inference, likeness, object, pointers, best));
+	result->count = likeness->types.count - result->first;
+	HEAP_TRY(heap_array_append(&likeness->choices, *result));
+	return heap_hash_add(&likeness->by_key, key, (uint32_t)likeness->choices.count - 1);
+}
+
+// The only struct that a block is alike; LAYOUT_NONE if there is none.
+HEAP_MUST_CHECK
+static struct heap_error *find(const struct inference *inference, struct likeness *likeness,
+			       heap_object_id object, uint64_t *words, struct layout_claim *result)
+{
 	struct agreement best = { { .fit = LAYOUT_NONE }, LEAST_PROOF - 1, 0 };
-	size_t first = heap_partition_point(at, (size_t)0, count, known[at].size < size);
 	struct content content;
+	struct choice choice;
 
+	result->fit = LAYOUT_NONE;
+	HEAP_TRY(find_choice(inference, likeness, object, HEAP_NO_TYPE, &choice));
 	// Its content, which is a page of the process away, is read only if there is a choice.
-	if (first == count || known[first].size != size)
-		return best.claim;
+	if (choice.count == 0)
+		return NULL;
 	content_read(inference, object, words, &content);
-	for (size_t i = first; i < count && known[i].size == size; i++) {
-		struct agreement own;
+	for (size_t i = choice.first; i < choice.first + choice.count; i++) {
+		struct agreement own = compare(inference, &content, likeness->types.items[i]);
 
-		if (known[i].blocks < LEAST_BLOCKS)
-			continue;
-		own = compare(inference, &content, known[i].type);
 		if (own.score > 0 && own.proof >= LEAST_PROOF && is_better(&own, &best))
 			best = own;
 	}
-	if (best.claim.fit != LAYOUT_NONE && has_rival(inference, likeness, &content, &best))
-		best.claim.fit = LAYOUT_NONE;
-	return best.claim;
+	if (best.claim.fit == LAYOUT_NONE)
+		return NULL;
+	HEAP_TRY(find_choice(inference, likeness, object, best.claim.type, &choice));
+	for (size_t i = choice.first; i < choice.first + choice.count; i++) {
+		if (is_rival(inference, &content, likeness->types.items[i], &best))
+			return NULL;
+	}
+	*result = best.claim;
+	return NULL;
 }
 
 struct heap_error *likeness_claim(struct inference *inference, uint64_t *claimed)
@@ -385,7 +531,7 @@ struct heap_error *likeness_claim(struct inference *inference, uint64_t *claimed
 		progress_step();
 		if (!is_open(inference, i))
 			continue;
-		claim = find(inference, &likeness, i, words);
+		HEAP_TRY(find(inference, &likeness, i, words, &claim));
 		if (claim.fit == LAYOUT_NONE)
 			continue;
 		++*claimed;
