@@ -136,6 +136,33 @@ enum need {
 	NEED_ONE,     // one: blocks of its kind are pools
 };
 
+// True if all parts of a block are elements of one array that begins and ends with it: then it is no pool,
+// but an array that weighing its hints will name.
+static bool is_array(const struct inference *inference, heap_object_id object)
+{
+	uint64_t size = inference_size(inference, object), stride = 0;
+	heap_type_id element = HEAP_NO_TYPE;
+	bool has_first = false;
+
+	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	     at = inference->hints.list[at].next) {
+		const struct hint *hint = &inference->hints.list[at];
+
+		progress_step();
+		if (!is_part(inference, hint))
+			continue;
+		if (element == HEAP_NO_TYPE)
+			stride = layouts_size(&inference->layouts, hint->type);
+		if (stride == 0 || (element != HEAP_NO_TYPE && element != hint->type) ||
+		    hint->interior % stride != 0)
+			return false;
+		element = hint->type;
+		has_first |= hint->interior == 0;
+	}
+	return has_first && size / stride > 1 &&
+	       size % stride <= inference_slack(inference, object);
+}
+
 // True if a block without a name meets the requirements.
 static bool is_pool(const struct inference *inference, heap_object_id object, enum need need)
 {
@@ -305,7 +332,8 @@ static struct heap_error *cut_if_pool(struct inference *inference, heap_object_i
 	    inference_prefix(inference, object) > 0)
 		return NULL;
 	HEAP_TRY(doubt_flexible(inference, object));
-	if (pools->is_pool[object] || !is_pool(inference, object, need))
+	if (pools->is_pool[object] || !is_pool(inference, object, need) ||
+	    (!at_the_end && is_array(inference, object)))
 		return NULL;
 	pools->is_pool[object] = true;
 	HEAP_TRY(hint_header(inference, object));
