@@ -177,6 +177,7 @@ for my $way ('g++ -O0', 'g++ -O2', 'clang++ -O2') {
 my $names = <<'END';
 #include "dumper/heapsnap.h"
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 struct target { long number; double weight; struct target *next; };
@@ -184,7 +185,7 @@ struct symbol { struct symbol *next; unsigned hash, uses; char text[]; };
 struct device { struct device *next; char priv[]; };
 struct symbol *symbols;
 struct device *devices;
-char *room;
+char *room, *texts[20];
 __attribute__((noinline)) static void *make(size_t room_at)
 {
 	return memset(room + room_at, 0, sizeof(struct target));
@@ -203,6 +204,9 @@ int main(int argc, char **argv)
 		symbol->uses = 1;
 		symbol->next = symbols;
 		symbols = symbol;
+		texts[i] = malloc(48);
+		memcpy(texts[i] + 40, &stale, sizeof(stale));
+		sprintf(texts[i], "the text of the rule with the name %s", text[i % 2] + 3);
 		struct device *device = malloc(sizeof(*device) + 16);
 		char *held = room + (1 << 17);
 		memcpy(device->priv, "eth0\0\0\0\0", 8);
@@ -217,5 +221,6 @@ my $named = Heapsh::capture_source("$directory/names.c", 'gcc -g -O1', text => $
 is Heapsh::ask($named, 'find', '--count', 'type', 'struct symbol') =~ s/,.*//sr, 'Total: 20 objects', 'there are 20 symbols';
 my $pointers = sub { Heapsh::ask_json($named, 'sql', "select count(*) as n from edges join objects on address = source where type = '$_[0]' and offset >= $_[1]")->[0]{n} };
 is $pointers->('struct symbol', 16), 0, 'the bytes behind a text are no pointer';
+is $pointers->('char', 0), 0, 'nor are those in a block of characters';
 is $pointers->('struct device', 8), 20, 'but pointers among binary data are';
 done_testing;

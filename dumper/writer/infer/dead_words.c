@@ -13,7 +13,8 @@ enum {
 
 static const uint64_t NO_TEXT = UINT64_MAX;
 
-// The offsets of flexible arrays of characters, by type.
+// The offsets of texts in blocks, by the blocks' type: 0 in blocks of characters, else the offset of a
+// flexible array of characters.
 struct texts {
 	uint64_t *begin; // [types->count] NO_TEXT: there is none
 };
@@ -21,6 +22,13 @@ struct texts {
 static void texts_deinit(struct texts *texts)
 {
 	free(texts->begin);
+}
+
+static bool is_character(const struct heap_types *types, heap_type_id id)
+{
+	const struct heap_type *type = &types->types[heap_types_strip(types, id)];
+
+	return (type->flags & HEAP_TYPE_CHARACTER) && type->size == 1;
 }
 
 HEAP_MUST_CHECK
@@ -35,11 +43,10 @@ static struct heap_error *texts_init(struct texts *texts, const struct heap_type
 		uint64_t offset;
 
 		texts->begin[type] = NO_TEXT;
-		if (!heap_types_flexible(types, type, &offset, &element))
-			continue;
-		element = heap_types_strip(types, element);
-		if ((types->types[element].flags & HEAP_TYPE_CHARACTER) &&
-		    types->types[element].size == 1)
+		if (is_character(types, type))
+			texts->begin[type] = 0;
+		else if (heap_types_flexible(types, type, &offset, &element) &&
+			 is_character(types, element))
 			texts->begin[type] = offset;
 	}
 	return NULL;

@@ -16,8 +16,9 @@
  * Such a word would make the string a referrer of an unrelated object. held_parts.h knows which parts
  * of values and blocks are in use.
  *
- * The same holds for the word in which the text of a flexible array of characters ends, as in struct
- * symbol { struct symbol *next; char text[]; }. Behind the terminating NUL it has what was there before.
+ * The same holds for the word in which a text ends: that of a block of characters, or of a flexible array
+ * of them, as in struct symbol { struct symbol *next; char text[]; }. Behind the terminating NUL it has what
+ * was there before.
  */
 
 #include "dumper/writer/scan/capture.h"
