@@ -22,7 +22,7 @@ plan skip_all => 'ThreadSanitizer does not run here' if system("$runner $program
 $ENV{TSAN_OPTIONS} = 'suppressions=t/races/suppressions history_size=7';
 for ([tables => 'untracked'], [untracked => 'blocks', '-DHEAPSNAP_UNTRACKED']) {
     my ($name, $other, @options) = @$_;
-    my @sources = grep { !m{/(interpose|load|$other)\.c$} } glob 'dumper/*.c dumper/{alloc,base,capture,host,stacks,trace}/*.c';
+    my @sources = grep { !m{/(interpose|load|$other)\.c$} } glob 'dumper/*.c dumper/{alloc,base,capture,code,host,stacks,trace}/*.c';
     is system("$cc @flags @options -fsanitize=thread -o $program t/races/$name.c @sources -ldl"), 0,
         "$name: it is built";
     my $output = `$runner $program 2>&1`;
