@@ -29,6 +29,7 @@
 
 enum {
 	STOP_MS = 50,          // for all threads; what runs stops within microseconds
+	SLOW_MS = 100,         // until the other threads are stopped before the holder is made
 	VICTIM_MS = 2000,      // until a thread is found that may be interrupted
 	TIMED_VICTIM_MS = 150, // until one will do whose time begins again
 	LOOK_US = 2000,
@@ -328,7 +329,78 @@ static struct heap_error *find_victim(struct process *process, struct frozen_cop
 				 (int)process->pid);
 }
 
-// --- holder and copy ------------------------------------------------------------------
+// --- the stop ----------------------------------------------------------------------------
+
+static bool is_stopped_by_us(const struct frozen_copy *copy, const struct tracee *tracee)
+{
+	switch (tracee->call) {
+	case TRACEE_CALL_NONE:
+		return true;
+	case TRACEE_CALL_RESTARTS:
+	case TRACEE_CALL_MENDED:
+		return copy->held_until_ns != 0 || copy->tracee_count <= MANY_THREADS;
+	default:
+		return false;
+	}
+}
+
+static void ask(const struct process *process, struct frozen_copy *copy, struct tracee *tracee)
+{
+	if (tracee->state != TRACEE_LEFT_ALONE)
+		return;
+	// Most sleep as they did before the stop, which is to be short.
+	if (!tracee->is_seen || tracee_has_moved(process, tracee))
+		tracee_look(process, tracee);
+	if (tracee->state == TRACEE_GONE)
+		return;
+	if (is_stopped_by_us(copy, tracee) && tracee_seize(tracee))
+		tracee_interrupt(tracee);
+	else
+		tracee->state = TRACEE_LEFT_ALONE;
+}
+
+static void ask_from(const struct process *process, struct frozen_copy *copy, size_t first)
+{
+	struct seizing before;
+
+	begin_seizing(copy, &before);
+	for (size_t i = first; i < copy->tracee_count; i++)
+		ask(process, copy, &copy->tracees[i]);
+	end_seizing(&before);
+}
+
+static void await_from(const struct process *process, struct frozen_copy *copy, size_t first,
+		       uint64_t until_ns)
+{
+	for (size_t i = first; i < copy->tracee_count; i++) {
+		uint64_t now = now_ns();
+
+		if (copy->tracees[i].state == TRACEE_SEIZED)
+			tracee_await(process, &copy->tracees[i],
+				     now < until_ns ? (int)((until_ns - now) / 1000000) : 0);
+	}
+}
+
+// Threads that are being created are found when their creators have stopped.
+HEAP_MUST_CHECK
+static struct heap_error *stop_threads(const struct process *process, struct frozen_copy *copy)
+{
+	uint64_t until = 0;
+	size_t first = 0, added = copy->tracee_count;
+
+	for (int round = 0; added > 0 && round < MAX_ROUNDS; round++) {
+		ask_from(process, copy, first);
+		// Where many threads run, this process has to wait for a processor until they are asked.
+		if (round == 0)
+			until = now_ns() + STOP_MS * UINT64_C(1000000);
+		await_from(process, copy, first, until);
+		first = copy->tracee_count;
+		HEAP_TRY(list_threads(process, copy, &added));
+	}
+	return NULL;
+}
+
+// --- the holder --------------------------------------------------------------------------
 
 struct making {
 	struct process *process;
@@ -336,16 +408,29 @@ struct making {
 	struct tracee *victim;
 	struct tracee_rescue rescue;
 	unsigned long options;
-	uint64_t program;  // process_program() when the code was found
-	uint64_t start_ns; // when the victim was stopped
+	uint64_t program;     // process_program() when the code was found
+	uint64_t start_ns;    // when the victim was stopped
+	bool may_stop_others; // before the holder is made
 };
 
-static long call(const struct making *making, pid_t tid, bool is_child, pid_t *child, long number,
+// A victim that has to wait for a processor, since the other threads never rest, waits for it several
+// times in each call. If that takes long, the others are stopped before the copy is made.
+static void stop_others_if_slow(struct making *making)
+{
+	if (!making->may_stop_others || now_ns() - making->start_ns < SLOW_MS * UINT64_C(1000000))
+		return;
+	making->may_stop_others = false;
+	// An error comes again when all are stopped for the copy.
+	heap_error_destroy(stop_threads(making->process, making->copy));
+}
+
+static long call(struct making *making, pid_t tid, bool is_child, pid_t *child, long number,
 		 uint64_t a, uint64_t b, uint64_t c)
 {
 	const struct tracee_rescue *rescue = &making->rescue;
 	const uint64_t arguments[5] = { a, b, c, 0, 0 };
 
+	stop_others_if_slow(making);
 	return tracee_call(tid, &making->victim->registers, rescue,
 			   is_child ? rescue->child_sp : rescue->sp, child, number, arguments);
 }
@@ -374,8 +459,7 @@ static struct heap_error *refuse_clone(const struct making *making, long result)
 
 // Orphans go to the nearest process that takes them in, prctl(2), or to the namespace's first.
 HEAP_MUST_CHECK
-static struct heap_error *find_reaper(const struct making *making,
-				      const struct process_status *status)
+static struct heap_error *find_reaper(struct making *making, const struct process_status *status)
 {
 	uint64_t at = making->rescue.child_pid;
 	uint64_t nobody = INT32_MAX;
@@ -399,7 +483,7 @@ static struct heap_error *find_reaper(const struct making *making,
 }
 
 // A process that shares the memory of `parent`, and stops before its first instruction.
-static long make_sharer(const struct making *making, pid_t parent, bool is_child, pid_t *child)
+static long make_sharer(struct making *making, pid_t parent, bool is_child, pid_t *child)
 {
 	const uint64_t flags = CLONE_VM | CLONE_FILES | CLONE_FS;
 	const struct tracee_rescue *rescue = &making->rescue;
@@ -486,73 +570,7 @@ static struct heap_error *prepare(struct making *making, const struct process_st
 	return error;
 }
 
-// --- the stop ----------------------------------------------------------------------------
-
-static bool is_stopped_by_us(const struct frozen_copy *copy, const struct tracee *tracee)
-{
-	switch (tracee->call) {
-	case TRACEE_CALL_NONE:
-		return true;
-	case TRACEE_CALL_RESTARTS:
-	case TRACEE_CALL_MENDED:
-		return copy->held_until_ns != 0 || copy->tracee_count <= MANY_THREADS;
-	default:
-		return false;
-	}
-}
-
-static void ask(const struct process *process, struct frozen_copy *copy, struct tracee *tracee)
-{
-	if (tracee->state != TRACEE_LEFT_ALONE)
-		return;
-	// Most sleep as they did before the stop, which is to be short.
-	if (!tracee->is_seen || tracee_has_moved(process, tracee))
-		tracee_look(process, tracee);
-	if (tracee->state == TRACEE_GONE)
-		return;
-	if (is_stopped_by_us(copy, tracee) && tracee_seize(tracee))
-		tracee_interrupt(tracee);
-	else
-		tracee->state = TRACEE_LEFT_ALONE;
-}
-
-static void ask_from(const struct process *process, struct frozen_copy *copy, size_t first)
-{
-	struct seizing before;
-
-	begin_seizing(copy, &before);
-	for (size_t i = first; i < copy->tracee_count; i++)
-		ask(process, copy, &copy->tracees[i]);
-	end_seizing(&before);
-}
-
-static void await_from(const struct process *process, struct frozen_copy *copy, size_t first,
-		       uint64_t until_ns)
-{
-	for (size_t i = first; i < copy->tracee_count; i++) {
-		uint64_t now = now_ns();
-
-		if (copy->tracees[i].state == TRACEE_SEIZED)
-			tracee_await(process, &copy->tracees[i],
-				     now < until_ns ? (int)((until_ns - now) / 1000000) : 0);
-	}
-}
-
-// Threads that are being created are found when their creators have stopped.
-HEAP_MUST_CHECK
-static struct heap_error *stop_threads(const struct process *process, struct frozen_copy *copy)
-{
-	uint64_t until = now_ns() + STOP_MS * UINT64_C(1000000);
-	size_t first = 0, added = copy->tracee_count;
-
-	for (int round = 0; added > 0 && round < MAX_ROUNDS; round++) {
-		ask_from(process, copy, first);
-		await_from(process, copy, first, until);
-		first = copy->tracee_count;
-		HEAP_TRY(list_threads(process, copy, &added));
-	}
-	return NULL;
-}
+// --- the copy ------------------------------------------------------------------------------
 
 HEAP_MUST_CHECK
 static struct heap_error *make_copy(struct making *making)
@@ -724,7 +742,10 @@ static struct heap_error *hold_threads(struct process *process, struct frozen_co
 struct heap_error *frozen_copy_create(struct process *process, const struct process_status *status,
 				      uint64_t hold_ns, struct frozen_copy *copy)
 {
-	struct making making = { .process = process, .copy = copy, .options = options_for(status) };
+	struct making making = { .process = process,
+				 .copy = copy,
+				 .options = options_for(status),
+				 .may_stop_others = true };
 	struct heap_error *error;
 	size_t added, victim;
 
@@ -824,7 +845,7 @@ void frozen_copy_tend(struct process *process, struct frozen_copy *copy)
 	}
 }
 
-static void wait_for(const struct making *making, const long own_pids[2])
+static void wait_for(struct making *making, const long own_pids[2])
 {
 	for (int i = 0; i < 2; i++) {
 		if (own_pids[i] > 0)

@@ -26,6 +26,7 @@
 
 enum {
 	STOP_MS = 2000,
+	WAIT_LOOK_MS = 1, // the signal of a stop may be ignored, or be another thread's
 	CALL_LOOK_MS = 1000,
 	CALL_LOOKS = 5, // at a call in which the thread does not run
 	MAX_STACK = 256 << 20,
@@ -231,6 +232,20 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+// Sleeps until a tracee may have stopped. Yielding the processor instead would put this process
+// behind each thread that never rests, of which the target may have hundreds.
+static void await_stop(void)
+{
+	const struct timespec look = { .tv_nsec = WAIT_LOOK_MS * 1000000L };
+	sigset_t children, before;
+
+	sigemptyset(&children);
+	sigaddset(&children, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &children, &before);
+	sigtimedwait(&children, NULL, &look);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
 int tracee_wait(pid_t tid, int timeout_ms)
 {
 	int64_t end = now_ms() + timeout_ms;
@@ -245,7 +260,7 @@ int tracee_wait(pid_t tid, int timeout_ms)
 			return -1;
 		if (now_ms() > end)
 			return 0;
-		sched_yield();
+		await_stop();
 	}
 }
 

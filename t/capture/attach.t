@@ -214,6 +214,23 @@ SKIP: {
     is_whole($program, "steady\n", "another user's");
 }
 
+# Each call that the victim is made to do takes long: then the other threads are stopped before the
+# holder is made. strace(1) delays the waiting for the victim.
+SKIP: {
+    my @strace = ('strace', '-e', 'inject=wait4:delay_exit=60000');
+    skip 'no strace that delays calls, or none of a sanitizer', 5
+        if $ENV{SANITIZE} || system("@strace -e trace=wait4 -o /dev/null true 2>/dev/null") != 0;
+    my $program = start('steady', args => [ 3, 'alone' ]);
+    my ($file, $log) = map { "$program->{directory}/slow.$_" } qw(snap log);
+    is system("@strace -e trace=ptrace,wait4 -o $log $build/heapsnap attach --types none --file $file $program->{pid} >/dev/null"), 0,
+        'slow calls: attached';
+    open my $in, '<', $log or die $!;
+    my $calls = join '', map { /(SEIZE|EXITKILL)/ ? "$1 " : () } <$in>;
+    like $calls, qr{^SEIZE (EXITKILL )?(SEIZE ){3}(EXITKILL )?EXITKILL $}, 'slow calls: all threads are stopped before the holder is made';
+    is threads_of($file), 4, 'slow calls: its threads';
+    is_whole($program, "steady\n", 'slow calls');
+}
+
 # --- prepared processes ------------------------------------------------------------
 
 # Headers win: the blocks, sites and types are those of a snapshot that the library takes.
