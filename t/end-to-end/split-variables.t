@@ -49,7 +49,7 @@ int main(int argc, char **argv)
 {
 	fill(argc);
 	int status = argc > 1 ? heapsnap_dump(argv[1]) | heapsnap_wait() : 2;
-	// What is read afterwards is kept until then.
+	// Keeps the variables until the capture.
 	return status || table.open.first->id + table.closed.first->id != 35 || table.owner->name != users[1]->name ||
 	       users[0]->name || table.open.count < (size_t)table.limit;
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 package Tools;
 
-# What a test needs of the machine and may not find there: programs, compilers, flags of compilers.
+# Programs, compilers and flags of compilers that a test needs, and may not find on the machine.
 #
 #	plan skip_all => 'no g++' unless has('g++');
 #	skip 'no clang', 3 unless has('clang');

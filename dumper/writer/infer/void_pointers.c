@@ -39,7 +39,7 @@ struct void_place {
 	enum rank rank;
 };
 
-// What is known of the void pointers of a type's values.
+// The void pointers of the values of a type, so far.
 enum voids {
 	VOIDS_UNKNOWN,
 	VOIDS_NONE,
