@@ -16,7 +16,6 @@
 #include <stdlib.h>
 
 enum {
-	MIN_PARTS = 2,     // at different places; else it is a header with something behind it
 	MIN_OF_ITSELF = 4, // stale pointers may lead to some
 };
 
@@ -112,23 +111,6 @@ static struct heap_error *follow_changed(struct inference *inference, uint64_t *
 	return NULL;
 }
 
-// True if a place is only known to be bytes. The unions of C's locks contain bytes, too, beside the
-// struct that a pointer to a lock points to.
-static bool is_free(const struct inference *inference, heap_object_id object, uint64_t offset,
-		    heap_type_id type)
-{
-	return inference->capture->snapshot.type[object] == HEAP_NO_TYPE ||
-	       (inference_is_raw(inference, object, offset) &&
-		!inference_has(inference, object, type, offset));
-}
-
-static bool is_part(const struct inference *inference, const struct hint *hint)
-{
-	return layouts_is_compound(&inference->layouts, hint->type) && !hint->either &&
-	       hint->interior < objects_size(&inference->capture->objects, hint->object) &&
-	       is_free(inference, hint->object, hint->interior & ~UINT32_C(7), hint->type);
-}
-
 // The requirements for a block to be a pool.
 enum need {
 	NEED_SEVERAL, // parts at different places
@@ -136,52 +118,16 @@ enum need {
 	NEED_ONE,     // one: blocks of its kind are pools
 };
 
-// True if all parts of a block are elements of one array that begins and ends with it: then it is no pool,
-// but an array that weighing its hints will name.
-static bool is_array(const struct inference *inference, heap_object_id object)
+// True if the hints on a block meet the requirements.
+static bool meets(const struct inference *inference, const struct pool_summary *summary,
+		  enum need need)
 {
-	uint64_t size = inference_size(inference, object), stride = 0;
-	heap_type_id element = HEAP_NO_TYPE;
-	bool has_first = false;
-
-	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
-	     at = inference->hints.list[at].next) {
-		const struct hint *hint = &inference->hints.list[at];
-
-		progress_step();
-		if (!is_part(inference, hint))
-			continue;
-		if (element == HEAP_NO_TYPE)
-			stride = layouts_size(&inference->layouts, hint->type);
-		if (stride == 0 || (element != HEAP_NO_TYPE && element != hint->type) ||
-		    hint->interior % stride != 0)
-			return false;
-		element = hint->type;
-		has_first |= hint->interior == 0;
-	}
-	return has_first && size / stride > 1 &&
-	       size % stride <= inference_slack(inference, object);
-}
-
-// True if a block without a name meets the requirements.
-static bool is_pool(const struct inference *inference, heap_object_id object, enum need need)
-{
-	uint32_t places = 0, last = UINT32_MAX;
-
+	if (summary->place == UINT32_MAX)
+		return false;
 	// For a struct that ends in bytes, one part there is enough.
-	if (inference->claims.rank[object] != RANK_NONE)
-		places = MIN_PARTS - 1;
-	for (uint32_t at = inference->hints.head[object]; at != NO_HINT && places < MIN_PARTS;
-	     at = inference->hints.list[at].next) {
-		const struct hint *hint = &inference->hints.list[at];
-
-		progress_step();
-		if (!is_part(inference, hint) || (hint->interior & ~UINT32_C(7)) == last)
-			continue;
-		last = hint->interior & ~UINT32_C(7);
-		places += need == NEED_ONE || (need == NEED_BEHIND && last > 0) ? MIN_PARTS : 1;
-	}
-	return places >= MIN_PARTS && !rounded_sizes_has(inference, object);
+	if (need == NEED_ONE || inference->claims.rank[summary->object] != RANK_NONE)
+		return true;
+	return need == NEED_BEHIND ? summary->is_behind : summary->has_several;
 }
 
 // Applies all hints on a new pool.
@@ -193,7 +139,7 @@ static struct heap_error *cut_pool(struct inference *inference, heap_object_id o
 	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
 	     at = inference->hints.list[at].next) {
 		progress_step();
-		if (is_part(inference, &inference->hints.list[at]))
+		if (pool_hints_is_part(inference, &inference->hints.list[at]))
 			HEAP_TRY(add_part(inference, &inference->hints.list[at]));
 	}
 	return NULL;
@@ -201,43 +147,43 @@ static struct heap_error *cut_pool(struct inference *inference, heap_object_id o
 
 // --- structures that would contain themselves -------------------------------------------------
 
-// True if a struct with a flexible array cannot be the whole of a block, as so many places in that
-// array are such structs themselves.
+// True if a place in the flexible array of a block's type is such a struct itself.
 static bool contains_itself(const struct inference *inference, heap_object_id object,
-			    heap_type_id type, uint32_t most)
+			    heap_type_id type)
 {
 	const struct layout_facts *facts = &inference->layouts.facts[type];
-	uint32_t places = 0;
 
 	if (!facts->is_flexible)
 		return false;
 
-	for (uint32_t at = inference->hints.head[object]; at != NO_HINT && places < most;
+	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
 	     at = inference->hints.list[at].next) {
 		const struct hint *hint = &inference->hints.list[at];
 
 		progress_step();
-		places += hint->type == type && !hint->either && hint->interior >= facts->start;
+		if (hint->type == type && !hint->either && hint->interior >= facts->start)
+			return true;
 	}
-	return places == most;
+	return false;
 }
 
 bool pools_contain(const struct inference *inference, heap_object_id object, heap_type_id type)
 {
-	return pools_have(&inference->pools, object) && contains_itself(inference, object, type, 1);
+	return pools_have(&inference->pools, object) && contains_itself(inference, object, type);
 }
 
 // Takes the name from a page of structs with flexible arrays: each of them may be as large as the page.
 HEAP_MUST_CHECK
-static struct heap_error *doubt_flexible(struct inference *inference, heap_object_id object)
+static struct heap_error *doubt_flexible(struct inference *inference,
+					 const struct pool_summary *summary)
 {
+	heap_object_id object = summary->object;
 	heap_type_id type = inference->capture->snapshot.type[object];
 	uint32_t kind = inference->capture->objects.kind[object];
 
 	if (inference->claims.name_rank[object] < RANK_EXACT ||
 	    inference->claims.is_renamed[object] ||
-	    !contains_itself(inference, object, type,
-			     inference->pools.is_pool_kind[kind] ? 1 : MIN_OF_ITSELF))
+	    summary->of_itself < (inference->pools.is_pool_kind[kind] ? 1 : MIN_OF_ITSELF))
 		return NULL;
 	inference_unname(inference, object);
 	inference->pools.is_pool[object] = true;
@@ -298,7 +244,7 @@ static uint64_t first_place(const struct inference *inference, heap_object_id ob
 		const struct hint *hint = &inference->hints.list[at];
 
 		progress_step();
-		if (is_part(inference, hint) && hint->interior < first)
+		if (pool_hints_is_part(inference, hint) && hint->interior < first)
 			first = hint->interior;
 	}
 	return first == UINT64_MAX ? 0 : first;
@@ -324,6 +270,7 @@ static struct heap_error *cut_if_pool(struct inference *inference, heap_object_i
 {
 	struct pools *pools = &inference->pools;
 	enum need need = at_the_end ? NEED_BEHIND : NEED_SEVERAL;
+	struct pool_summary summary;
 
 	if (pools->is_pool_kind[inference->capture->objects.kind[object]])
 		need = NEED_ONE;
@@ -331,9 +278,12 @@ static struct heap_error *cut_if_pool(struct inference *inference, heap_object_i
 	if (inference->hints.head[object] == NO_HINT || pools->is_pool[object] ||
 	    inference_prefix(inference, object) > 0)
 		return NULL;
-	HEAP_TRY(doubt_flexible(inference, object));
-	if (pools->is_pool[object] || !is_pool(inference, object, need) ||
-	    (!at_the_end && is_array(inference, object)))
+	HEAP_TRY(pool_hints_summarize(inference, &pools->summaries, object, &summary));
+	HEAP_TRY(doubt_flexible(inference, &summary));
+	// Weighing its hints will name an array.
+	if (pools->is_pool[object] || !meets(inference, &summary, need) ||
+	    (!at_the_end && pool_summary_is_array(inference, &summary)) ||
+	    rounded_sizes_has(inference, object))
 		return NULL;
 	pools->is_pool[object] = true;
 	HEAP_TRY(hint_header(inference, object));
@@ -361,6 +311,7 @@ struct heap_error *pools_cut(struct inference *inference, bool at_the_end, uint6
 	bool is_next = false; // all that was hinted before has been read
 
 	HEAP_TRY(prepare(inference));
+	pool_summaries_clear(&pools->summaries);
 	if (at_the_end)
 		HEAP_TRY(begin_with_results(inference));
 	for (heap_object_id i = 0; i < objects && !progress_is_late(); i++) {
@@ -377,7 +328,7 @@ struct heap_error *pools_cut(struct inference *inference, bool at_the_end, uint6
 			const struct hint *hint = &inference->hints.list[pools->hints_seen];
 
 			progress_step();
-			if (pools->is_pool[hint->object] && is_part(inference, hint))
+			if (pools->is_pool[hint->object] && pool_hints_is_part(inference, hint))
 				HEAP_TRY(add_part(inference, hint));
 		}
 		for (uint32_t i = first; is_next && i < end; i++)
@@ -449,7 +400,7 @@ struct heap_error *pools_finish(struct inference *inference)
 		const struct heap_part *part = &pools->parts[i];
 
 		// A better claim may have come since. Parts inside other parts are dropped.
-		if (!is_free(inference, part->object, part->offset, part->type) ||
+		if (!pool_hints_is_free(inference, part->object, part->offset, part->type) ||
 		    (last && last->object == part->object &&
 		     part->offset - last->offset <
 			     heap_types_size(inference->layouts.types, last->type)))
@@ -470,4 +421,5 @@ void pools_deinit(struct pools *pools)
 	free(pools->is_pool_kind);
 	free(pools->parts);
 	heap_hash_table_deinit(&pools->by_place);
+	pool_summaries_clear(&pools->summaries);
 }

@@ -8,6 +8,7 @@
  */
 
 #include "dumper/writer/infer/layout.h"
+#include "dumper/writer/infer/pool_hints.h"
 #include "lib/base/hash_table.h"
 
 struct inference;
@@ -19,6 +20,7 @@ struct pools {
 	uint32_t *changed; /**< [changed_count] parts that have not been followed yet */
 	uint32_t changed_count, changed_capacity;
 	struct heap_hash_table by_place; /**< the parts by object and offset */
+	struct pool_summaries summaries; /**< of the cut that is under way */
 	uint32_t hints_seen;
 	bool *is_pool;      /**< [objects] */
 	bool *is_pool_kind; /**< [kinds of objects] whether blocks without a name are */
