@@ -255,13 +255,15 @@ bool heap_dwarf_site_types_recall(struct heap_dwarf_answers *cache, uint64_t pc,
 	types.types = calloc(answer.count / TYPE_NUMBERS + 1, sizeof(*types.types));
 	if (!types.types)
 		return false;
-	while (types.count < answer.count / TYPE_NUMBERS)
-		types.types[types.count++] = (struct heap_dwarf_site_type){
-			.type = heap_dwarf_answer_next(&answer),
-			.depth = (uint8_t)heap_dwarf_answer_next(&answer),
-			.kind = (uint8_t)heap_dwarf_answer_next(&answer),
-			.line = (uint32_t)heap_dwarf_answer_next(&answer),
-		};
+	while (types.count < answer.count / TYPE_NUMBERS) {
+		struct heap_dwarf_site_type *type = &types.types[types.count++];
+
+		// Not in an initializer, whose expressions may be evaluated in any order.
+		type->type = heap_dwarf_answer_next(&answer);
+		type->depth = (uint8_t)heap_dwarf_answer_next(&answer);
+		type->kind = (uint8_t)heap_dwarf_answer_next(&answer);
+		type->line = (uint32_t)heap_dwarf_answer_next(&answer);
+	}
 	if (!heap_dwarf_answer_is_good(&answer))
 		return false;
 	*result = keep(types);
