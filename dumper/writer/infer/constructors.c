@@ -446,7 +446,7 @@ struct heap_error *constructors_create(const struct capture *capture, struct con
 	if (!constructors)
 		return heap_error_out_of_memory();
 	constructors->capture = capture;
-	constructors->memory = malloc(count * WINDOW + PAGE);
+	constructors->memory = calloc(count + 1, WINDOW);
 	if (!constructors->memory) {
 		constructors_destroy(constructors);
 		*result = NULL;
