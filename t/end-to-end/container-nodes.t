@@ -73,11 +73,50 @@ int main()
 }
 END
 
+# A list that two places of the code fill in turn. Its head has a higher address than its nodes, and each of these has a
+# number that may be the length of a list.
+Heapsh::write_file("$directory/turns.cc", <<'END');
+#include <cstdio>
+#include <cstdlib>
+#include <list>
+#include <new>
+using List = std::list<long>;
+List *list;
+__attribute__((noinline)) static void push(List *to, long value)
+{
+	to->push_back(value);
+	asm volatile("");
+}
+__attribute__((noinline)) static void push_too(List *to, long value)
+{
+	to->push_back(value);
+	asm volatile("nop");
+}
+int main(int, char **arguments)
+{
+	long count = atol(arguments[1]);
+	list = new (malloc(1 << 20)) List;
+	for (long i = 0; i < count; i += 2) {
+		push(list, count);
+		push_too(list, count);
+	}
+	puts("ready");
+	fflush(stdout);
+	while (getchar() != EOF)
+		;
+}
+END
+
+sub capture {
+    my ($compiler, $source, @arguments) = @_;
+    system("cd $directory && $compiler -o program $source.cc 2>errors") == 0 or return;
+    return Heapsh->start("$directory/program", args => \@arguments)->capture;
+}
+
 # The program's blocks by type: {type} => [number, bytes of each].
 sub types {
     my ($compiler, $source) = @_;
-    system("cd $directory && $compiler -o program $source.cc 2>errors") == 0 or return;
-    my $file = Heapsh->start("$directory/program")->capture;
+    my $file = capture($compiler, $source) or return;
     my %type;
     for my $object (@{ Heapsh::ask_json($file, 'find', 'module', 'program')->{objects} }) {
         next if $object->{evidence} =~ /^(?:shape|none)$/;
@@ -103,6 +142,16 @@ is_deeply $named->{'std::_Rb_tree_node<{long}>'}, [50, 40], 'a set is not guesse
 is_deeply [ grep { /\{ptr/ } keys %$named ], ['std::_List_node<{ptr}>'], 'what the list leads to is not known';
 
 is_deeply [ grep { /node/ } keys %{ types('g++ -O2', 'ring') } ], [], 'a list of the program is none of the library';
+
+my %steps;
+for my $count (1000, 4000) {
+    my $file = capture('g++ -O2', 'turns', $count);
+    my %objects = map { $_->{type} => $_->{objects} } @{ Heapsh::ask_json($file, 'count') };
+    my ($nodes) = grep { /List_node/ } keys %objects;
+    is $objects{$nodes}, $count, "a list of $count that two sites fill";
+    $steps{$count} = Heapsh::ask_json($file, 'info')->{steps};
+}
+cmp_ok $steps{4000}, '<', 8 * $steps{1000}, 'a list four times as long takes about four times the steps';
 
 SKIP: {
     my $libcxx = types('clang++ -O2 -s -stdlib=libc++', 'library') or skip 'no libc++', 4;

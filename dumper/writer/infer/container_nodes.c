@@ -18,6 +18,7 @@ enum {
 	HEAD_WORDS = HEAD_BEFORE + 1 + HEAD_AFTER,
 	MAX_TEXT = 64,    // letters that are read
 	INLINE_TEXT = 15, // letters of libstdc++'s strings without a block
+	MAX_FAILED = 8,   // nodes that walks without success may visit, for each object
 };
 
 // A word that leads to the start of a block, and those around it.
@@ -46,6 +47,7 @@ struct search {
 	bool may_have[CONTAINER_PARTS]; // containers with such nodes
 	struct container_nodes *nodes;
 	struct HEAP_ARRAY(heap_object_id) found; // nodes of the current container
+	uint64_t failed; // nodes that were visited for nothing, in lists and hash tables
 };
 
 static uint64_t head_word(const struct head *head, int at)
@@ -81,6 +83,15 @@ static void mark(const struct search *search, enum container_part part)
 {
 	for (size_t i = 0; i < search->found.count; i++)
 		search->nodes->part[search->found.items[i]] = (uint8_t)part;
+}
+
+/*
+ * True if walks without success have visited so many nodes that no more of them may be tried. Each node of a list may
+ * look like a head, with a number for the length: of a long list that would take quadratic time.
+ */
+static bool is_exhausted(const struct search *search)
+{
+	return search->failed / MAX_FAILED > search->capture->objects.count;
 }
 
 // --- trees ---------------------------------------------------------------------
@@ -186,17 +197,23 @@ static struct heap_error *try_tree(struct search *search, const struct head *hea
 
 // --- lists ---------------------------------------------------------------------
 
-// The two libraries' lists have their pointers the other way round, which makes no difference.
-HEAP_MUST_CHECK
-static struct heap_error *try_list(struct search *search, const struct head *head)
+// True if a head may as well be a node of the list.
+static bool may_be_node(const struct search *search, const struct head *head)
 {
-	uint64_t count = head_word(head, 2), before = head->slot, at = head->address;
 	uint64_t words[NODE_WORDS];
 	heap_object_id object;
 
-	if (head->size <= (uint64_t)2 * WORD || count == 0 ||
-	    count > search->capture->objects.count)
-		return NULL;
+	return read_node(search, head->slot, head->size, words, &object);
+}
+
+// Gathers the nodes. The two libraries' lists have their pointers the other way round, which makes no difference.
+HEAP_MUST_CHECK
+static struct heap_error *walk_list(struct search *search, const struct head *head, uint64_t count)
+{
+	uint64_t before = head->slot, at = head->address;
+	uint64_t words[NODE_WORDS];
+	heap_object_id object;
+
 	for (uint64_t i = 0; i < count; i++) {
 		progress_step();
 		if (!read_node(search, at, head->size, words, &object) || words[1] != before)
@@ -210,6 +227,21 @@ static struct heap_error *try_list(struct search *search, const struct head *hea
 	return NULL;
 }
 
+HEAP_MUST_CHECK
+static struct heap_error *try_list(struct search *search, const struct head *head)
+{
+	uint64_t count = head_word(head, 2);
+
+	if (head->size <= (uint64_t)2 * WORD || count == 0 ||
+	    count > search->capture->objects.count ||
+	    (is_exhausted(search) && may_be_node(search, head)))
+		return NULL;
+	HEAP_TRY(walk_list(search, head, count));
+	if (search->nodes->part[head->target] == CONTAINER_NONE)
+		search->failed += search->found.count;
+	return NULL;
+}
+
 // --- hash tables ---------------------------------------------------------------
 
 static bool is_load_factor(uint64_t word)
@@ -220,16 +252,17 @@ static bool is_load_factor(uint64_t word)
 	return factor >= 0.01F && factor <= 1000;
 }
 
-// Both libraries have: buckets, their number, the first node, the number of nodes, the greatest load.
+// Gathers the nodes. @param all  gets true if there are as many as the table says
 HEAP_MUST_CHECK
-static struct heap_error *try_hash_table(struct search *search, const struct head *head)
+static struct heap_error *walk_hash_table(struct search *search, uint64_t first, uint64_t count,
+					  bool *all)
 {
-	uint64_t at = head_word(head, 2), count = head_word(head, 3), size = 0;
+	heap_object_id object = objects_find(&search->capture->objects, first);
+	uint64_t size, at = first;
 	uint64_t words[NODE_WORDS];
-	heap_object_id object = objects_find(&search->capture->objects, at);
 
-	if (head_word(head, 1) * WORD != head->size || !is_load_factor(head_word(head, 4)) ||
-	    count == 0 || count > search->capture->objects.count || object == HEAP_NO_OBJECT)
+	*all = false;
+	if (object == HEAP_NO_OBJECT)
 		return NULL;
 	size = objects_size(&search->capture->objects, object);
 	for (uint64_t i = 0; i < count; i++) {
@@ -239,8 +272,25 @@ static struct heap_error *try_hash_table(struct search *search, const struct hea
 		HEAP_TRY(heap_array_append(&search->found, object));
 		at = words[0];
 	}
-	if (at != 0)
+	*all = at == 0;
+	return NULL;
+}
+
+// Both libraries have: buckets, their number, the first node, the number of nodes, the greatest load.
+HEAP_MUST_CHECK
+static struct heap_error *try_hash_table(struct search *search, const struct head *head)
+{
+	uint64_t count = head_word(head, 3);
+	bool all;
+
+	if (head_word(head, 1) * WORD != head->size || !is_load_factor(head_word(head, 4)) ||
+	    count == 0 || count > search->capture->objects.count || is_exhausted(search))
 		return NULL;
+	HEAP_TRY(walk_hash_table(search, head_word(head, 2), count, &all));
+	if (!all) {
+		search->failed += search->found.count;
+		return NULL;
+	}
 	mark(search, CONTAINER_HASH_NODE);
 	search->nodes->part[head->target] = CONTAINER_BUCKETS;
 	return NULL;
