@@ -2,6 +2,7 @@
 #include "dumper/writer/infer/constructors.h"
 
 #include "dumper/code/code_flow.h"
+#include "dumper/writer/base/progress.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/demangle.h"
 #include "lib/types/templates.h"
@@ -182,6 +183,7 @@ static uint32_t find_extent(struct constructors *constructors, uint64_t function
 	for (int i = 0; i < MAX_BODY && at < end && constructors->left-- > 0; i++, at = flow.next) {
 		struct heapsnap_value self;
 
+		progress_step();
 		extent = larger(extent, stored_until(at, end, &values));
 		if (!heapsnap_flow_step(at, end, &values, &flow))
 			break;
@@ -329,6 +331,7 @@ static enum constructor_use go_on(struct walk *walk, const uint8_t *at)
 		uint32_t behind = 0;
 		struct heapsnap_value result = walk->values.registers[HEAPSNAP_VALUE_RESULT];
 
+		progress_step();
 		keep_slots(walk, at);
 		take_store(walk, at, &behind);
 		if (behind > walk->extent)
@@ -421,6 +424,7 @@ struct heap_error *constructors_visit_calls(struct constructors *constructors, u
 		const uint8_t *code = open_window(constructors, 0, at);
 		const struct heap_symbol *called;
 
+		progress_step();
 		// Behind an instruction that is not known, the next ones are soon found again.
 		if (!heapsnap_flow_step(code, end_of(window), NULL, &flow)) {
 			at++;
