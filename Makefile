@@ -70,7 +70,7 @@ DUMPER := $(filter-out %/untracked.o,$(call objects,$(DUMPER_ROOMS)))
 TRACER := $(patsubst $(BUILD)/dumper/%,$(BUILD)/untracked/%,\
             $(filter-out %/blocks.o,$(call objects,$(DUMPER_ROOMS))))
 CODE := $(addprefix $(BUILD)/dumper/code/,code_aarch64.o code_x86_64.o machine_code.o values.o)
-WRITER := $(call objects,$(WRITER_ROOMS)) $(addprefix $(BUILD)/dumper/base/,standard_library.o units.o) $(CODE)
+WRITER := $(call objects,$(WRITER_ROOMS)) $(addprefix $(BUILD)/dumper/base/,sanitizers.o standard_library.o units.o) $(CODE)
 COMMAND := $(call objects,dumper/command)
 LIB    := $(call objects,$(LIB_ROOMS))
 SHELL_ := $(call objects,$(SHELL_ROOMS))
@@ -174,7 +174,7 @@ $(BATCH): $(BUILD)/%: $(BUILD)/shell/batch/%.o $(filter-out $(BUILD)/shell/main.
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) $(SANITIZERS) -o $@ $^ $(LDFLAGS) $(LIBS) $(SHELL_LIBS)
 
 # It starts in milliseconds: libelf is all that it links.
-$(BUILD)/heapsnap: $(COMMAND) $(addprefix $(BUILD)/dumper/base/,headroom.o system.o units.o vdso.o) $(BUILD)/libheapgraph.a
+$(BUILD)/heapsnap: $(COMMAND) $(addprefix $(BUILD)/dumper/base/,headroom.o sanitizers.o system.o units.o vdso.o) $(BUILD)/libheapgraph.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) $(SANITIZERS) -o $@ $^ $(LDFLAGS) $(shell pkg-config --libs libelf) -pthread
 

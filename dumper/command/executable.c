@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/command/executable.h"
 
+#include "dumper/base/sanitizers.h"
 #include "lib/base/cleanup.h"
 
 #include <errno.h>
@@ -191,17 +192,6 @@ struct image {
 	const char *sanitizer; // by name; NULL: none
 };
 
-// The sanitizers that bring a malloc along, by their libraries and by a symbol of each.
-static const struct {
-	const char *library, *other_library, *symbol, *name;
-} sanitizers[] = {
-	{ "libasan.so", "libclang_rt.asan", "__asan_init", "AddressSanitizer" },
-	{ "libhwasan.so", "libclang_rt.hwasan", "__hwasan_init", "HWAddressSanitizer" },
-	{ "libtsan.so", "libclang_rt.tsan", "__tsan_init", "ThreadSanitizer" },
-	{ "liblsan.so", "libclang_rt.lsan", "__lsan_init", "LeakSanitizer" },
-	{ "libmsan.so", "libclang_rt.msan", "__msan_init", "MemorySanitizer" },
-};
-
 static bool begins(const char *text, const char *start)
 {
 	return strncmp(text, start, strlen(start)) == 0;
@@ -209,7 +199,7 @@ static bool begins(const char *text, const char *start)
 
 static const char *sanitizer_of_library(const char *name)
 {
-	for (size_t i = 0; i < sizeof(sanitizers) / sizeof(sanitizers[0]); i++) {
+	for (size_t i = 0; i < SANITIZER_COUNT; i++) {
 		if (begins(name, sanitizers[i].library) ||
 		    begins(name, sanitizers[i].other_library))
 			return sanitizers[i].name;
@@ -219,7 +209,7 @@ static const char *sanitizer_of_library(const char *name)
 
 static void note_symbol(struct image *image, const char *name)
 {
-	for (size_t i = 0; i < sizeof(sanitizers) / sizeof(sanitizers[0]); i++) {
+	for (size_t i = 0; i < SANITIZER_COUNT; i++) {
 		if (strcmp(name, sanitizers[i].symbol) == 0)
 			image->sanitizer = sanitizers[i].name;
 	}

@@ -8,6 +8,7 @@ use lib 't/lib';
 use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
 use Heapsh;
+use IPC::Open2;
 use LiveBlocks;
 use Test::More;
 
@@ -79,6 +80,21 @@ SKIP: {
     like $said, qr/blocks of tcmalloc are not known: start it by heapsnap run/, 'tcmalloc for debugging: by name';
     like scalar `$build/heapsnap list --all`, qr/^ *@{[$program->pid]} \S+ +[\d.]+ [KM]iB tcmalloc /m, 'tcmalloc for debugging: list --all';
     is(($program->finish)[1], 0, 'tcmalloc for debugging: it goes on');
+}
+
+# A malloc that no snapshot is taken of, with or without heapsnap run.
+for my $compiler (qw(gcc clang)) {
+  SKIP: {
+        my $name = "$compiler -fsanitize=address";
+        my $directory = tempdir(CLEANUP => 1);
+        skip "no $name", 2 if system("$compiler -fsanitize=address -o $directory/program t/programs/steady.c 2>/dev/null -pthread") != 0;
+        my $pid = open2(my $out, my $in, "exec env ASAN_OPTIONS=detect_leaks=0 $directory/program 0 alone");
+        is scalar <$out>, "ready\n", "$name: it runs";
+        like scalar `$build/heapsnap attach --types none --file $directory/a.snap $pid 2>&1`,
+            qr/: the program has AddressSanitizer in it, which has a malloc of its own: start one without$/, "$name: why there is no snapshot";
+        close $in;
+        waitpid $pid, 0;
+    }
 }
 
 done_testing;

@@ -4,6 +4,7 @@
 #include "dumper/writer/scan/module_types.h"
 #include "dumper/writer/scan/snapshot_image.h"
 
+#include "dumper/base/sanitizers.h"
 #include "dumper/writer/base/machine.h"
 #include "dumper/writer/scan/blocks.h"
 #include "dumper/writer/scan/object_scan.h"
@@ -400,6 +401,33 @@ static struct heap_error *blame_core(const struct core *core, struct heap_error 
 				 core->left_out);
 }
 
+static bool defines(const struct modules *modules, const char *symbol)
+{
+	for (size_t i = 0; i < modules->count; i++) {
+		if (modules->modules[i].elf && heap_elf_find_name(modules->modules[i].elf, symbol))
+			return true;
+	}
+	return false;
+}
+
+// No allocator is found in a program whose malloc is a sanitizer's: says that rather.
+HEAP_MUST_CHECK
+static struct heap_error *blame_sanitizer(const struct modules *modules, struct heap_error *error)
+{
+	if (!error || heap_error_code(error) != HEAP_ERROR_ABSENT)
+		return error;
+	for (size_t i = 0; i < SANITIZER_COUNT; i++) {
+		if (!defines(modules, sanitizers[i].symbol))
+			continue;
+		heap_error_destroy(error);
+		return heap_error_create(HEAP_ERROR_ABSENT,
+					 "the program has %s in it, which has a malloc of its own: "
+					 "start one without",
+					 sanitizers[i].name);
+	}
+	return error;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *find_by_allocators(struct capture *capture)
 {
@@ -407,12 +435,14 @@ static struct heap_error *find_by_allocators(struct capture *capture)
 		calloc(capture->process.thread_count + 1, sizeof(*pointers));
 	CLEANUP(blocks_deinit) struct blocks blocks = { 0 };
 	struct block_threads threads = { pointers, capture->process.thread_count };
+	struct heap_error *error;
 
 	if (!pointers)
 		return heap_error_out_of_memory();
 	for (uint32_t i = 0; i < capture->process.thread_count; i++)
 		pointers[i] = capture->threads[i].thread_pointer;
-	HEAP_TRY(blame_core(&capture->core, blocks_find(&blocks, &capture->image, &threads)));
+	error = blocks_find(&blocks, &capture->image, &threads);
+	HEAP_TRY(blame_core(&capture->core, blame_sanitizer(&capture->modules, error)));
 	memcpy(capture->allocators, blocks.allocators, sizeof(capture->allocators));
 	if (blocks.doubts[0])
 		add_doubt(capture, blocks.doubts);
