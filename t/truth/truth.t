@@ -19,6 +19,8 @@ $floor{counted} = [99.9, 99.9];    # texts of a few letters too
 $floor{btree} = [92, 99.9];    # the code that makes its blobs has no pointer to bytes of its own
 $floor{kv} = [99.9, 99.9];    # makes blocks of two contents in turn, of which one could be a struct
 $floor{recycled} = [90, 99.9];    # of a list that only its links hold, blocks are named one by one
+$floor{ssa} = [99.9, 99.9];    # pointers lead into flexible arrays of structs
+$floor{xml} = [98.5, 99.9];    # nothing tells the type of comments
 my $repeats = 5;
 my %sum;
 

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 enum {
+	MAX_WHOLES = 64,      // structs that begin with one, whose content is compared
 	FEW_HINTS = 8,        // on a block, that are found without the table
 	WEAK_CLAIMS = 32,     // of a block, that are weighed: those with most slots
 	MIN_TELLING_SIZE = 2, // bytes of a type that says something
@@ -512,6 +513,22 @@ static bool do_elements_agree(const struct inference *inference, heap_object_id 
 	return chain.other == 0 || chain.other * CHAINS_THAT_AGREE < chain.agree;
 }
 
+bool hints_may_be_base(const struct inference *inference, const struct content *content,
+		       heap_type_id type)
+{
+	const struct layout_wholes wholes = layouts_exact_wholes(
+		&inference->layouts, type, 0, inference_size(inference, content->object),
+		inference_slack(inference, content->object));
+
+	for (const struct layout_part *at = wholes.at;
+	     at < wholes.end && at - wholes.at < MAX_WHOLES; at++) {
+		progress_step();
+		if (content_score(inference, content, at->whole, 1) >= 0)
+			return true;
+	}
+	return false;
+}
+
 // Scores the contents for a claim; below 0 if anything contradicts it.
 static int weigh(const struct inference *inference, const struct content *content,
 		 const struct weak_claim *weak)
@@ -524,6 +541,9 @@ static int weigh(const struct inference *inference, const struct content *conten
 		return -1;
 	if (weak->is_read || (is_text && weak->either))
 		return content_is_text(inference, content, size) ? TEXT_SCORE : -1;
+	if (weak->claim.fit == LAYOUT_SLACK && weak->claim.elements == 1 &&
+	    hints_may_be_base(inference, content, weak->claim.type))
+		return -1;
 	if (weak->claim.elements > 1 &&
 	    layouts_is_compound(&inference->layouts, weak->claim.type) &&
 	    !do_elements_agree(inference, content->object, &weak->claim))

@@ -87,4 +87,11 @@ struct heap_error *hints_weigh(const struct inference *inference, const struct c
 /** True if there are more than a few hints on a block, as on arenas and large arrays. */
 bool hints_are_many(const struct inference *inference, heap_object_id object);
 
+/**
+ * True if structs of the block's size begin with a smaller struct, and the content agrees with one of them: a
+ * pointer to the smaller one at the block's start may then be one to a base.
+ */
+bool hints_may_be_base(const struct inference *inference, const struct content *content,
+		       heap_type_id type);
+
 #endif

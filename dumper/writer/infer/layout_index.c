@@ -60,10 +60,14 @@ static struct heap_error *add_parts(struct layouts *layouts, heap_type_id whole,
 	if (type->kind == HEAP_TYPE_ARRAY) {
 		heap_type_id element = heap_types_strip(types, type->target);
 		uint64_t stride = layouts_size(layouts, element);
+		uint64_t count = type->count;
 		bool has_parts = heap_types_has_members(&types->types[element]) ||
 				 types->types[element].kind == HEAP_TYPE_ARRAY;
 
-		for (uint64_t i = 0; has_parts && i < type->count && i < MAX_PART_ELEMENTS; i++)
+		// Pointers lead to the elements of a flexible array, too.
+		if (layouts->facts[whole].fits_any && offset == layouts->facts[whole].start)
+			count = MAX_PART_ELEMENTS;
+		for (uint64_t i = 0; has_parts && i < count && i < MAX_PART_ELEMENTS; i++)
 			HEAP_TRY(add_parts(layouts, whole, element, offset + i * stride, first,
 					   depth + 1));
 		return NULL;

@@ -281,6 +281,15 @@ static int score_content(const struct inference *inference, heap_object_id objec
 	return content_score(inference, &content, type, 1);
 }
 
+static bool may_be_base(const struct inference *inference, heap_object_id object, heap_type_id type)
+{
+	uint64_t words[CONTENT_WORDS + 1];
+	struct content content;
+
+	content_read(inference, object, words, &content);
+	return hints_may_be_base(inference, &content, type);
+}
+
 // The best struct for a block, if nothing better has named it; else the source is SOURCE_NONE.
 static struct best find_answer(const struct inference *inference, const struct known *known,
 			       heap_object_id object)
@@ -293,6 +302,9 @@ static struct best find_answer(const struct inference *inference, const struct k
 		return none;
 	consider_all(&search);
 	if (search.best.source == SOURCE_NONE || !search.best.is_unique)
+		return none;
+	if (search.best.source == SOURCE_POINTER &&
+	    may_be_base(inference, object, search.best.type))
 		return none;
 	// Content has to confirm an answer that neither a pointer nor the code gives.
 	least = search.best.source == SOURCE_PARTS ? 1 : 0;
