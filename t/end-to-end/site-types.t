@@ -155,4 +155,41 @@ for my $way ('g++ -O0', 'g++ -O2', 'clang++ -O0', 'clang++ -O2') {
         }, "$way: containers that leaked" or diag explain \%count;
     }
 }
+
+# An array of one element at the end of a struct may stand for any number of them, but blocks without room
+# for an element are another's.
+my $guarded = <<'END';
+#include "dumper/heapsnap.h"
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+struct guard { char *message; int *status; struct { long registers[25]; } saved[1]; };
+struct guard *current, *enough;
+static int number;
+char *text;
+void *kept[20];
+__attribute__((noinline)) static void guarded(int i)
+{
+	struct guard guard = { 0 }, *before = current;
+	current = &guard;
+	void **found = kept[i] = calloc(1, 56);
+	found[0] = text;
+	found[1] = &number;
+	found[2] = found[4] = (void *)(intptr_t)i;
+	current = before;
+}
+int main(int argc, char **argv)
+{
+	text = strdup("a text of an error");
+	for (int i = 0; i < 20; i++)
+		guarded(i);
+	enough = calloc(1, sizeof(*enough) + 2 * sizeof(enough->saved[0]));
+	return argc > 1 ? heapsnap_dump(argv[1]) | heapsnap_wait() : 2;
+}
+END
+for my $compiler (grep { has($_) } qw(gcc clang)) {
+    my $file = Heapsh::capture_source("$directory/guarded.c", "$compiler -O0", text => $guarded);
+    is_deeply [map { $_->{size} } @{ Heapsh::ask_json($file, 'find', 'type', 'struct guard')->{objects} }], [616],
+        "$compiler: blocks too small for an element are not of its type";
+}
 done_testing;

@@ -10,6 +10,7 @@
 
 enum {
 	MAX_DEPTH = 16,
+	PADDING = 16, // bytes that a request may be rounded up by
 	MAX_VISITS =
 		1 << 14, // of types in a type: with unions in unions they multiply at each depth
 
@@ -332,15 +333,19 @@ bool layouts_has(const struct layouts *layouts, heap_type_id whole, heap_type_id
 }
 
 static bool fit_flexible(const struct layouts *layouts, heap_type_id type, uint64_t size,
-			 struct layout_claim *claim)
+			 uint64_t slack, struct layout_claim *claim)
 {
 	const struct layout_facts *facts = &layouts->facts[type];
 
 	if (!facts->fits_any || size < facts->start)
 		return false;
-	*claim = (struct layout_claim){ LAYOUT_FLEXIBLE, type,
-					1 + (size - facts->start) /
-							layouts_size(layouts, facts->element) };
+
+	uint64_t element = layouts_size(layouts, facts->element), rest = size - facts->start;
+
+	// Without room for an element, a block is no larger than the header and its padding.
+	if (rest < element && rest > slack + PADDING)
+		return false;
+	*claim = (struct layout_claim){ LAYOUT_FLEXIBLE, type, 1 + rest / element };
 	return true;
 }
 
@@ -398,7 +403,7 @@ struct layout_claim layouts_fit(const struct layouts *layouts, heap_type_id poin
 	    (types->types[pointee].flags & HEAP_TYPE_FLEXIBLE) && stride > 0 &&
 	    size % stride <= slack)
 		return (struct layout_claim){ LAYOUT_EXACT, type, size / stride };
-	fit_flexible(layouts, type, size, &claim);
+	fit_flexible(layouts, type, size, slack, &claim);
 	return claim;
 }
 
