@@ -12,12 +12,13 @@
 
 enum {
 	MAX_DEPTH = 8,
-	SAMPLES = 64,     // targets of one place
-	MIN_TAGGED = 4,   // targets, for their tags to count
-	TAGGED = 80,      // per cent of them
-	MIN_MEASURED = 8, // targets, for their lengths to count
-	MIN_VOTERS = 5,   // targets with a name, for the others to have it
-	AGREEING = 95,    // per cent of them
+	MAX_FLEXIBLE = 4096, // bytes of a struct with a flexible array whose pointers are visited
+	SAMPLES = 64,        // targets of one place
+	MIN_TAGGED = 4,      // targets, for their tags to count
+	TAGGED = 80,         // per cent of them
+	MIN_MEASURED = 8,    // targets, for their lengths to count
+	MIN_VOTERS = 5,      // targets with a name, for the others to have it
+	AGREEING = 95,       // per cent of them
 };
 
 // The targets of void pointers at one place.
@@ -170,24 +171,29 @@ static struct heap_error *visit_values(struct search *search, const struct value
 	struct inference *inference = search->inference;
 	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
 	const struct heap_repetition *repetition;
+	uint64_t end = values->end;
 
+	// Each element of a flexible array is a place of its own: those of a long one have too few targets each.
+	if (layouts_is_flexible(&inference->layouts, values->type) &&
+	    end - values->start > MAX_FLEXIBLE)
+		end = values->start + MAX_FLEXIBLE;
 	HEAP_TRY(heap_repetitions_find(&inference->repetitions, values->type, &repetition));
 	for (uint32_t i = heap_edge_from(snapshot, values->object, values->start);
 	     i < snapshot->edge_first[values->object + 1]; i++) {
 		uint64_t offset = snapshot->edge_slot[i] * UINT64_C(8);
 		heap_object_id target = snapshot->edge_target[i];
 		const struct heap_slots *slots;
-		uint32_t first, end;
+		uint32_t first, behind;
 
 		progress_step();
-		if (offset >= values->end)
+		if (offset >= end)
 			break;
 		if (!layouts_is_start(snapshot->edge_interior[i] -
 				      inference_prefix(inference, target)))
 			continue;
 		offset -= values->start;
-		slots = heap_repetition_slots_at(repetition, offset, &first, &end);
-		if (!slots || end - first != 1 || slots->list[first].pointee != HEAP_NO_TYPE)
+		slots = heap_repetition_slots_at(repetition, offset, &first, &behind);
+		if (!slots || behind - first != 1 || slots->list[first].pointee != HEAP_NO_TYPE)
 			continue;
 		HEAP_TRY(visit(search, &(struct void_pointer){ values->type,
 							       without_index(&inference->layouts,
