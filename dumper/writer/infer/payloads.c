@@ -153,6 +153,7 @@ static struct heap_error *list_payloads(struct search *search, const struct link
 			ALIGNMENT - 1,
 		};
 
+		progress_step();
 		if (!deep_content_is_zero(&search->deep, &payload))
 			HEAP_TRY(heap_array_append(&search->payloads, payload));
 	}
@@ -286,7 +287,9 @@ struct heap_error *payloads_measure(struct inference *inference)
 	if (snapshot->part_count == 0)
 		return NULL;
 	HEAP_TRY(self_lengths_find(inference, &lengths));
-	for (uint32_t i = 0; i < snapshot->part_count; i++)
+	for (uint32_t i = 0; i < snapshot->part_count; i++) {
+		progress_step();
 		measure(inference, &lengths, &snapshot->parts[i]);
+	}
 	return NULL;
 }
