@@ -179,6 +179,23 @@ SKIP: {
             . 'while not select.select([sys.stdin], [], [], 0)[0]: time.sleep(0.3)' . "\n" . 'print("done")');
 }
 
+# Python's own allocator, which it uses unless told otherwise.
+SKIP: {
+    skip 'no python3', 4 unless has('python3');
+    my $started = open2(my $in, my $out, 'python3', '-c',
+        'import os, sys; a = [str(i) for i in range(50000)]; print("ready", os.getpid(), flush=True); sys.stdin.readline()');
+    my $pid = wait_until(sub { <$in> =~ /ready (\d+)/ ? $1 : undef });
+    my ($blocks, $said, $doubts) = attach($pid);
+    is $said, 'glibc', "Python's own allocator: the allocator of others" or diag $said;
+    my ($size) = $doubts =~ /^small objects of Python \((\d+) KiB\) are not known: start it with PYTHONMALLOC=malloc$/;
+    cmp_ok $size // 0, '>=', 50000 * 48 / 1024, "Python's own allocator: how much is not known" or diag $doubts;
+    my ($memory) = `cat /proc/$pid/status` =~ /^RssAnon:\s+(\d+)/m;
+    cmp_ok $size // 0, '<=', $memory, "Python's own allocator: and no more than there is";
+    close $out;
+    waitpid $started, 0;
+    is $?, 0, "Python's own allocator: exit status";
+}
+
 SKIP: {
     skip 'no node', 6 unless has('node');
     runtime('node', 'glibc', 1000, 'node', '-e',

@@ -8,6 +8,7 @@
 #include "dumper/writer/base/machine.h"
 #include "dumper/writer/scan/blocks.h"
 #include "dumper/writer/scan/object_scan.h"
+#include "dumper/writer/scan/python_pools.h"
 #include "dumper/writer/scan/thread_pointers.h"
 
 #include <inttypes.h>
@@ -428,6 +429,23 @@ static struct heap_error *blame_sanitizer(const struct modules *modules, struct 
 	return error;
 }
 
+// Python keeps small objects in memory of its own, unless it is told to use malloc.
+static void doubt_python(struct capture *capture)
+{
+	uint64_t size = defines(&capture->modules, "PyObject_Malloc")
+				? python_pools_size(&capture->image)
+				: 0;
+	char doubt[160];
+
+	if (size == 0)
+		return;
+	snprintf(doubt, sizeof(doubt),
+		 "small objects of Python (%" PRIu64
+		 " KiB) are not known: start it with PYTHONMALLOC=malloc",
+		 size / 1024);
+	add_doubt(capture, doubt);
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *find_by_allocators(struct capture *capture)
 {
@@ -446,6 +464,7 @@ static struct heap_error *find_by_allocators(struct capture *capture)
 	memcpy(capture->allocators, blocks.allocators, sizeof(capture->allocators));
 	if (blocks.doubts[0])
 		add_doubt(capture, blocks.doubts);
+	doubt_python(capture);
 	capture->block_sizes = blocks.sizes;
 	return blocks_add_objects(&blocks, &capture->image, &capture->objects);
 }
