@@ -10,12 +10,12 @@
 #include <stdlib.h>
 
 enum {
-	LEAST_BLOCKS = 5, // of a type, that others are compared with
-	LEAST_PROOF = 2,  // see prove()
-	PROOF_STRUCT = 2, // a pointer to a struct whose name is good
-	PROOF_TEXT = 1,   // a char * to a text
-	MAX_SLOTS = 64,   // pointers of a type that are looked at
-	KEY_HINTS = 4,    // on a block, that tell blocks apart
+	LEAST_BLOCKS = 5,   // of a type, that others are compared with
+	LEAST_PROOF = 2,    // see prove()
+	PROOF_STRUCT = 2,   // a pointer to a struct whose name is good
+	PROOF_TEXT = 1,     // a char * to a text
+	MAX_SLOTS = 64,     // pointers of a type that are looked at
+	MAX_KEPT = 1 << 20, // choices, and types of them
 };
 
 // A type that pointers have given to blocks of a size.
@@ -334,24 +334,26 @@ static uint64_t find_pointers(const struct inference *inference, heap_object_id 
 	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
 	uint64_t bits = 0;
 
+	progress_steps(snapshot->edge_first[object + 1] - snapshot->edge_first[object]);
 	for (uint32_t i = snapshot->edge_first[object]; i < snapshot->edge_first[object + 1]; i++)
 		bits |= UINT64_C(1) << (snapshot->edge_slot[i] < 63 ? snapshot->edge_slot[i] : 63);
 	return bits;
 }
 
+// All hints count: each of them may make another type a choice.
 static uint64_t hash_block(const struct inference *inference, heap_object_id object,
 			   uint64_t pointers, heap_type_id best)
 {
 	uint64_t hash =
 		heap_hash_mix(heap_hash_pair(inference_size(inference, object), pointers), best);
-	uint32_t at = inference->hints.head[object];
 
-	for (int i = 0; i < KEY_HINTS && at != NO_HINT; i++) {
+	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	     at = inference->hints.list[at].next) {
 		const struct hint *hint = &inference->hints.list[at];
 
-		hash = heap_hash_mix(hash, (uint64_t)hint->type << 32 | hint->interior << 1 |
-						   hint->either);
-		at = hint->next;
+		progress_step();
+		hash = heap_hash_mix(hash, (uint64_t)hint->type << 32 | hint->interior);
+		hash = heap_hash_mix(hash, hint->either);
 	}
 	return hash;
 }
@@ -452,6 +454,15 @@ static struct heap_error *gather_rivals(const struct inference *inference,
 	return NULL;
 }
 
+// Forgets the choices when they are many: each block may have pointers at other places.
+static void limit_choices(struct likeness *likeness)
+{
+	if (likeness->types.count < MAX_KEPT && likeness->choices.count < MAX_KEPT)
+		return;
+	likeness->types.count = likeness->choices.count = 0;
+	heap_hash_table_deinit(&likeness->by_key);
+}
+
 // The known types that a block may be of, or those beside the best one. Programs have thousands of types, and
 // lose many blocks of one: they are gathered once for all blocks alike.
 // @param result  its types are valid until the next call
@@ -469,6 +480,7 @@ static struct heap_error *find_choice(const struct inference *inference, struct 
 		*result = likeness->choices.items[found];
 		return NULL;
 	}
+	limit_choices(likeness);
 	*result = (struct choice){ key, likeness->types.count, 0 };
 	if (best == HEAP_NO_TYPE)
 		HEAP_TRY(gather_known(inference, likeness, object, pointers));
