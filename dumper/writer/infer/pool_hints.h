@@ -23,7 +23,7 @@
 struct hint;
 struct inference;
 
-/** What the hints on a block say. */
+/** The meaning of all hints on a block. */
 struct pool_summary {
 	heap_object_id object;
 	uint32_t newest;      /**< the first hint that has been read; NO_HINT: none has */
