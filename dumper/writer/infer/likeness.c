@@ -319,7 +319,9 @@ static bool is_rival(const struct inference *inference, const struct content *co
 	struct agreement rival;
 
 	progress_step();
-	if (layouts_says_more(&inference->layouts, best->claim.type, type))
+	// Nearly all types are told apart by what pointers lead to, for less than it takes to score the content.
+	if (layouts_says_more(&inference->layouts, best->claim.type, type) ||
+	    prove(inference, content->object, type) < best->proof)
 		return false;
 	rival = compare(inference, content, type);
 	return rival.score >= 0 && rival.proof >= best->proof &&
@@ -507,8 +509,12 @@ static struct heap_error *find(const struct inference *inference, struct likenes
 		return NULL;
 	content_read(inference, object, words, &content);
 	for (size_t i = choice.first; i < choice.first + choice.count; i++) {
-		struct agreement own = compare(inference, &content, likeness->types.items[i]);
+		heap_type_id type = likeness->types.items[i];
+		struct agreement own;
 
+		if (prove(inference, object, type) < best.proof)
+			continue;
+		own = compare(inference, &content, type);
 		if (own.score > 0 && own.proof >= LEAST_PROOF && is_better(&own, &best))
 			best = own;
 	}
