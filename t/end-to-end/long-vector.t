@@ -10,13 +10,7 @@ use Heapsh;
 if (my $why = Heapsh::attach_refusal()) { plan skip_all => $why }
 
 my $count = 10_000;
-my $program = Heapsh->start('long-vector', args => [$count], bare => 1);
-my $file = "$program->{directory}/heap";
-my ($pid, $build) = ($program->pid, $Heapsh::build);
-is `$build/heapsnap attach --file $file $pid 2>&1`, "$file\n", 'attached';
-close $program->{in};
-waitpid $pid, 0;
-
+my $file = Heapsh->start('long-vector', args => [$count], bare => 1)->attach_and_finish;
 my %objects = map { $_->{type} => $_->{objects} } @{ Heapsh::ask_json($file, 'count') };
 is $objects{'struct vector'}, 1, 'the vector';
 is $objects{'struct owner'}, 1, 'what holds it';

@@ -12,13 +12,7 @@ if (my $why = Heapsh::attach_refusal()) { plan skip_all => $why }
 
 my %steps;
 for my $count (1000, 4000) {
-    my $program = Heapsh->start('shared-array', args => [$count], bare => 1);
-    my $file = "$program->{directory}/heap";
-    my ($pid, $build) = ($program->pid, $Heapsh::build);
-    is `$build/heapsnap attach --file $file $pid 2>&1`, "$file\n", "$count elements: attached";
-    close $program->{in};
-    waitpid $pid, 0;
-
+    my $file = Heapsh->start('shared-array', args => [$count], bare => 1)->attach_and_finish;
     my %objects = map { $_->{type} => $_->{objects} } @{ Heapsh::ask_json($file, 'count') };
     is $objects{'struct item'}, 1, 'the array is one block';
     is $objects{'struct link'}, $count, 'the links are parts of the pool';

@@ -9,6 +9,7 @@ package Heapsh;
 #	my @lines   = Heapsh::ask($file, 'find', '--count', 'type', 'struct node');
 #	my $answer  = Heapsh::ask_json($file, 'count');
 #	my @texts   = Heapsh::ask_lines($file, 'show list', 'find leaked');    # in one process
+#	my $file    = $bare->attach_and_finish;     # heapsnap attach to one that was started with bare => 1
 #	my ($output, $status) = $program->finish;   # writes a line to it, collects the rest
 
 use strict;
@@ -257,6 +258,16 @@ sub space_evenly {
     my (@files) = @_;
     system("$build/t/helper/space_series", 250_000_000, @files) == 0 or die 'space_series failed';
     return;
+}
+
+# Attaches to a program that runs bare, and lets it end. @return the file
+sub attach_and_finish {
+    my ($self) = @_;
+    my $file = "$self->{directory}/attached";
+    my $said = `"$build/heapsnap" attach --file $file $self->{pid} 2>&1`;
+    die "heapsnap attach: $said" if $said ne "$file\n";
+    $self->finish;
+    return $file;
 }
 
 # Why heapsnap attach cannot be tested here; '' if it can.
