@@ -76,4 +76,40 @@ for my $compiler ('gcc', 'clang') {
         }
     }
 }
+
+# A value that leads to a text of its own, as a std::string does, is no header with a link and a length.
+my $values = <<'END';
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+struct text { struct text *next; long hash; size_t length; char characters[]; };
+struct text *first;
+void *volatile kept[20]; // says nothing of what it holds
+int main(void)
+{
+	for (int i = 0; i < 20; i++) {
+		void **value = calloc(1, 56);
+		value[0] = &value[3];
+		value[2] = (void *)(size_t)sprintf((char *)&value[3], "captured %d", i);
+		kept[i] = value;
+	}
+	first = NULL;
+	puts("ready");
+	fflush(stdout);
+	while (getchar() != EOF)
+		;
+	return 0;
+}
+END
+Heapsh::write_file("$directory/values.c", $values);
+SKIP: {
+    my $why = Heapsh::attach_refusal();
+    skip $why, 2 if $why;
+    is system("cd $directory && gcc -g -O1 -w -o values values.c"), 0, 'built';
+    my $program = Heapsh->start("$directory/values", bare => 1);
+    system("$build/heapsnap attach --file $directory/values.snap $program->{pid} >/dev/null");
+    is scalar @{ Heapsh::ask_json("$directory/values.snap", 'find', 'type', 'struct text')->{objects} }, 0,
+        'a value that leads into itself is no text behind a header';
+    $program->finish;
+}
 done_testing;

@@ -141,6 +141,18 @@ static uint32_t *find_furthest(const struct inference *inference)
 	return furthest;
 }
 
+// True if a word of a block leads to the block's own text, as a std::string's does to a short one.
+static bool points_into_itself(const struct heap_snapshot *snapshot, heap_object_id object,
+			       uint64_t interior)
+{
+	for (uint32_t i = snapshot->edge_first[object]; i < snapshot->edge_first[object + 1]; i++) {
+		progress_step();
+		if (snapshot->edge_target[i] == object && snapshot->edge_interior[i] == interior)
+			return true;
+	}
+	return false;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *claim(struct inference *inference, const struct text_types *types,
 				const uint32_t *furthest, uint32_t edge, uint64_t *claimed)
@@ -157,7 +169,7 @@ static struct heap_error *claim(struct inference *inference, const struct text_t
 	const struct text_type *type =
 		find(inference, types, object, interior - prefix, furthest[object] - prefix);
 
-	if (!type)
+	if (!type || points_into_itself(snapshot, object, interior))
 		return NULL;
 
 	struct layout_claim fit =
