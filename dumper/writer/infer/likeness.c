@@ -15,6 +15,7 @@ enum {
 	PROOF_STRUCT = 2,   // a pointer to a struct whose name is good
 	PROOF_TEXT = 1,     // a char * to a text
 	MAX_SLOTS = 64,     // pointers of a type that are looked at
+	KEY_POINTERS = 16,  // of a block, whose targets tell blocks apart
 	MAX_KEPT = 1 << 20, // choices, and types of them
 };
 
@@ -342,6 +343,38 @@ static uint64_t find_pointers(const struct inference *inference, heap_object_id 
 	return bits;
 }
 
+// The type that the target of one of the first pointers of a block is known to have, or HEAP_NO_TYPE.
+static heap_type_id find_target_type(const struct inference *inference, heap_object_id object,
+				     uint32_t edge)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	heap_object_id target = snapshot->edge_target[edge];
+
+	return edge - snapshot->edge_first[object] < KEY_POINTERS &&
+			       claims_are_good(&inference->claims, target)
+		       ? snapshot->type[target]
+		       : HEAP_NO_TYPE;
+}
+
+// Mixes in what the first pointers lead to.
+static uint64_t hash_targets(const struct inference *inference, heap_object_id object,
+			     uint64_t hash)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	uint32_t first = snapshot->edge_first[object], end = snapshot->edge_first[object + 1];
+
+	for (uint32_t i = first; i < end && i - first < KEY_POINTERS; i++) {
+		heap_type_id type = find_target_type(inference, object, i);
+
+		progress_step();
+		if (type != HEAP_NO_TYPE)
+			hash = heap_hash_mix(hash,
+					     (uint64_t)type << 32 | snapshot->edge_interior[i]);
+		hash = heap_hash_mix(hash, i - first);
+	}
+	return hash;
+}
+
 // All hints count: each of them may make another type a choice.
 static uint64_t hash_block(const struct inference *inference, heap_object_id object,
 			   uint64_t pointers, heap_type_id best)
@@ -349,6 +382,7 @@ static uint64_t hash_block(const struct inference *inference, heap_object_id obj
 	uint64_t hash =
 		heap_hash_mix(heap_hash_pair(inference_size(inference, object), pointers), best);
 
+	hash = hash_targets(inference, object, hash);
 	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
 	     at = inference->hints.list[at].next) {
 		const struct hint *hint = &inference->hints.list[at];
@@ -384,25 +418,38 @@ static bool is_compatible(const struct inference *inference, const struct heap_s
 	return is_open;
 }
 
+// The most that prove_pointer() may find for the pointer that a block has at a type's slot.
+static uint32_t most_proof(const struct inference *inference, heap_object_id object,
+			   const struct heap_slot *slot, heap_type_id best)
+{
+	uint32_t edge = heap_edge_at(&inference->capture->snapshot, object, slot->offset);
+
+	if (edge == UINT32_MAX)
+		return 0;
+	if (find_target_type(inference, object, edge) != HEAP_NO_TYPE)
+		return prove_pointer(inference, edge, slot->pointee);
+	if (best != HEAP_NO_TYPE && !is_compatible(inference, slot, best))
+		return 0;
+	return layouts_is_character(&inference->layouts, slot->pointee) ? PROOF_TEXT : PROOF_STRUCT;
+}
+
 // True if prove() may find enough for a type, of a block with such pointers.
 // @param best  that agrees with the block, HEAP_NO_TYPE: none is known yet
 static bool is_choice(const struct inference *inference, heap_object_id object, uint64_t pointers,
 		      heap_type_id type, heap_type_id best)
 {
 	const struct heap_slots *slots = heap_slot_table_get(&inference->layouts.slots, type);
+	uint32_t most = prove_hints(inference, object, type);
 
 	progress_step();
-	if (prove_hints(inference, object, type) > 0)
-		return true;
-	for (uint32_t i = 0; slots && i < slots->count; i++) {
+	for (uint32_t i = 0; slots && i < slots->count && most < LEAST_PROOF; i++) {
 		const struct heap_slot *slot = &slots->list[i];
 		uint64_t word = slot->offset / 8;
 
-		if (slot->pointee != HEAP_NO_TYPE && pointers >> (word < 63 ? word : 63) & 1 &&
-		    (best == HEAP_NO_TYPE || is_compatible(inference, slot, best)))
-			return true;
+		if (slot->pointee != HEAP_NO_TYPE && pointers >> (word < 63 ? word : 63) & 1)
+			most += most_proof(inference, object, slot, best);
 	}
-	return false;
+	return most >= LEAST_PROOF;
 }
 
 HEAP_MUST_CHECK
