@@ -362,7 +362,8 @@ static void drop_excluded(const struct inference *inference, const struct kind *
 	candidates->count = kept;
 }
 
-// True if the contents of all samples contradict a type. A few may not be set yet, unless they are text.
+// True if the contents of all samples contradict a type. A few may not be set yet, unless they are text; and
+// behind the header of a flexible struct may be anything, packed.
 static bool is_refuted(const struct inference *inference, const struct candidate *candidate,
 		       const heap_object_id *samples, uint32_t count, uint64_t *words)
 {
@@ -377,7 +378,7 @@ static bool is_refuted(const struct inference *inference, const struct candidate
 		are_texts = are_texts && content_is_text(inference, &content,
 							 inference_size(inference, samples[i]));
 	}
-	return count > 0 && (are_texts || count >= REFUTING);
+	return count > 0 && (are_texts || (count >= REFUTING && candidate->fit == LAYOUT_EXACT));
 }
 
 // Drops the types of results that the contents refute. The variable that gets the result of a call
