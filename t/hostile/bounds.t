@@ -85,9 +85,14 @@ subtest 'symbols that crash the writer, which is polite' => sub {
 };
 
 subtest 'a writer that is killed' => sub {
-    my $child = beside(sub { kill 'KILL', stop_worker('kill') });
-    my ($said, @files) = capture('hostile-memory', way => 'many', env => { HOSTILE_MARK => 'kill' });
-    waitpid $child, 0;
+    my ($said, @files);
+    # On a busy machine the writer may have finished when it is found: then once more.
+    for (1 .. 4) {
+        my $child = beside(sub { kill 'KILL', stop_worker('kill') });
+        ($said, @files) = capture('hostile-memory', way => 'many', env => { HOSTILE_MARK => 'kill' });
+        waitpid $child, 0;
+        last unless @files && $said eq "done\n";
+    }
     like $said, qr{^heapsnap: \S+/hostile-memory-00.snap: heapsnap-writer was ended by signal 9; is memory short\?; the program goes on$}m,
         'is told of';
     is scalar @files, 0, 'and leaves nothing';
