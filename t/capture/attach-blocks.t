@@ -82,6 +82,17 @@ SKIP: {
     is(($program->finish)[1], 0, 'tcmalloc for debugging: it goes on');
 }
 
+# A thread's arena behind a file that is mapped writable: once it was taken for the first arena.
+SKIP: {
+    my $program = eval { Heapsh->start('beside-arena', bare => 1) } or skip 'nothing can be mapped before the arena', 3;
+    my $file = "$program->{directory}/beside.snap";
+    my $said = `$build/heapsnap attach --types none --file $file @{[$program->pid]} 2>&1`;
+    is $said, "$file\n", 'beside a file: taken';
+    is Heapsh::ask_json($file, 'info')->{doubts}, '', 'beside a file: the sums agree';
+    is Heapsh::ask_json($file, qw(find --count size 200))->{count}, 200, 'beside a file: the blocks of both arenas';
+    $program->finish;
+}
+
 # A malloc that no snapshot is taken of, with or without heapsnap run.
 for my $compiler (qw(gcc clang)) {
   SKIP: {

@@ -8,24 +8,10 @@
 #include <inttypes.h>
 
 enum {
-	MAX_HEAPS = 1 << 16,   // of all arenas
-	LARGEST_HEAP_LOG = 26, // of an arena's heaps; smaller ones are made for huge pages
-	LEAST_HEAP_LOG = 20,
+	MAX_HEAPS = 1 << 16, // of all arenas
 };
 
 // --- arenas but the first -------------------------------------------------------
-
-// Where the heap begins that holds an address: its first word leads to its arena.
-static uint64_t find_heap(struct glibc_walker *walker, uint64_t arena, uint64_t address)
-{
-	for (int log = LARGEST_HEAP_LOG; log >= LEAST_HEAP_LOG; log--) {
-		uint64_t heap = address & ~((UINT64_C(1) << log) - 1);
-
-		if (glibc_peek(walker, heap) == arena)
-			return heap;
-	}
-	return 0;
-}
 
 HEAP_MUST_CHECK
 static struct heap_error *walk_heap(struct glibc_walker *walker, uint64_t heap, uint64_t first,
@@ -37,7 +23,8 @@ static struct heap_error *walk_heap(struct glibc_walker *walker, uint64_t heap, 
 				   .top = top };
 	enum glibc_ending ending;
 
-	if (size > UINT64_C(1) << LARGEST_HEAP_LOG || size < GLIBC_PAGE || heap > UINT64_MAX - size)
+	if (size > UINT64_C(1) << GLIBC_LARGEST_HEAP_LOG || size < GLIBC_PAGE ||
+	    heap > UINT64_MAX - size)
 		return NULL;
 	HEAP_TRY(glibc_claim(walker, heap, heap + size));
 	HEAP_TRY(glibc_walk_chunks(walker, &walk, &ending));
@@ -60,12 +47,12 @@ static struct heap_error *walk_arena(struct glibc_walker *walker, const struct g
 				     uint64_t arena)
 {
 	uint64_t top = glibc_peek(walker, arena + layout->bins - 16);
-	uint64_t own = find_heap(walker, arena, arena);
+	uint64_t own = glibc_find_heap(walker, arena, arena);
 	uint64_t header = arena - own; // of a heap: 0x20, since 2.35 0x30
 	uint64_t arena_size = layout->bins + GLIBC_BINS_BYTES + 64, sum = 0;
-	uint64_t heap = find_heap(walker, arena, top);
+	uint64_t heap = glibc_find_heap(walker, arena, top);
 
-	if (own == 0 || header > 0x100) {
+	if (own == 0 || header > GLIBC_HEAP_HEADER) {
 		glibc_doubt_chunk(walker, arena);
 		return NULL;
 	}

@@ -63,6 +63,17 @@ void glibc_doubt_chunk(struct glibc_walker *walker, uint64_t address)
 	walker->is_damaged = true;
 }
 
+uint64_t glibc_find_heap(struct glibc_walker *walker, uint64_t arena, uint64_t address)
+{
+	for (int log = GLIBC_LARGEST_HEAP_LOG; log >= GLIBC_LEAST_HEAP_LOG; log--) {
+		uint64_t heap = address & ~((UINT64_C(1) << log) - 1);
+
+		if (glibc_peek(walker, heap) == arena)
+			return heap;
+	}
+	return 0;
+}
+
 bool glibc_is_claimed(const struct glibc_walker *walker, uint64_t start, uint64_t end)
 {
 	for (size_t i = 0; i < walker->claimed.count; i++) {

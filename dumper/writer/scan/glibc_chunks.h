@@ -28,6 +28,13 @@ struct heap_error *glibc_walk_chunks(struct glibc_walker *walker, struct glibc_w
 /** True if the header at an address and the next one end a piece of the heap. */
 bool glibc_is_double_fence(struct glibc_walker *walker, uint64_t at);
 
+/**
+ * Where the heap begins that holds an address: its first word leads to its arena.
+ *
+ * @return 0 if there is none
+ */
+uint64_t glibc_find_heap(struct glibc_walker *walker, uint64_t arena, uint64_t address);
+
 /** Notes that a span has been walked. */
 HEAP_MUST_CHECK
 struct heap_error *glibc_claim(struct glibc_walker *walker, uint64_t start, uint64_t end);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/scan/glibc_states.h"
 
+#include "dumper/writer/scan/glibc_chunks.h"
+
 enum {
 	MAX_VAIN_BINS = 64,         // rings that look like bins, and belong to no arena
 	MAX_STATE_BYTES = 64 << 20, // of a module's data, that arenas are searched in
@@ -69,6 +71,15 @@ static const struct glibc_layout *find_layout(struct glibc_walker *walker, uint6
 	return NULL;
 }
 
+// True for the arena of a thread, which lies at the start of a heap. That may follow a file that is mapped
+// writable, and then looks like a module's data.
+static bool is_in_heap(struct glibc_walker *walker, uint64_t arena)
+{
+	uint64_t heap = glibc_find_heap(walker, arena, arena);
+
+	return heap != 0 && arena - heap <= GLIBC_HEAP_HEADER;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *find_states_in(void *context, uint64_t address, const uint64_t *words,
 					 size_t count)
@@ -91,7 +102,7 @@ static struct heap_error *find_states_in(void *context, uint64_t address, const 
 		uint64_t bins = find_bins(walker, pair);
 		const struct glibc_layout *layout = bins ? find_layout(walker, bins) : NULL;
 
-		if (layout) {
+		if (layout && !is_in_heap(walker, bins - layout->bins)) {
 			walker->states[walker->state_count++] =
 				(struct glibc_state){ .layout = layout, .bins = bins };
 		} else if (bins) {

@@ -33,6 +33,10 @@ enum {
 	GLIBC_PREV_INUSE = 1,
 	GLIBC_IS_MMAPPED = 2,
 	GLIBC_FLAGS = 7,
+	GLIBC_LARGEST_HEAP_LOG =
+		26, /**< of an arena's heaps; smaller ones are made for huge pages */
+	GLIBC_LEAST_HEAP_LOG = 20,
+	GLIBC_HEAP_HEADER = 0x100, /**< at most, before the arena in its own heap */
 };
 
 /** Offsets from bins[], which differ by what lies before it. */
