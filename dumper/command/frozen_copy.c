@@ -31,6 +31,7 @@ enum {
 	STOP_MS = 50,          // for all threads; what runs stops within microseconds
 	SLOW_MS = 100,         // until the other threads are stopped before the holder is made
 	VICTIM_MS = 2000,      // until a thread is found that may be interrupted
+	ENDING_LOOKS = 10,     // at a victim that may be ending
 	TIMED_VICTIM_MS = 150, // until one will do whose time begins again
 	LOOK_US = 2000,
 	MANY_THREADS = 256, // of more, those asleep are left alone
@@ -435,11 +436,26 @@ static long call(struct making *making, pid_t tid, bool is_child, pid_t *child, 
 			   is_child ? rescue->child_sp : rescue->sp, child, number, arguments);
 }
 
+// True if the victim ends within a moment. Once a thread has begun execve(2), which ends the others, clone(2)
+// refuses to share its file system's root: copy_fs() in Linux.
+static bool is_ending(const struct making *making)
+{
+	for (int i = 0; i < ENDING_LOOKS; i++) {
+		struct tracee victim = *making->victim;
+
+		tracee_look(making->process, &victim);
+		if (victim.state == TRACEE_GONE)
+			return true;
+		usleep(LOOK_US);
+	}
+	return false;
+}
+
 HEAP_MAKES_ERROR
 static struct heap_error *refuse_clone(const struct making *making, long result)
 {
 	// The thread is gone, or the code: that is no answer of clone(2) to these arguments.
-	if (result == -ECHILD || result == -EFAULT)
+	if (result == -ECHILD || result == -EFAULT || (result == -EAGAIN && is_ending(making)))
 		return lost(making->process, making->copy);
 	if (result == -ETIMEDOUT)
 		return heap_error_create(
