@@ -540,6 +540,16 @@ static struct heap_error *find_choice(const struct inference *inference, struct 
 	return heap_hash_add(&likeness->by_key, key, (uint32_t)likeness->choices.count - 1);
 }
 
+// True if blocks of a size are known: others cannot be like any.
+static bool is_size_known(const struct likeness *likeness, uint64_t size)
+{
+	const struct known *known = likeness->known.items;
+	const size_t count = likeness->known.count;
+	size_t first = heap_partition_point(at, (size_t)0, count, known[at].size < size);
+
+	return first < count && known[first].size == size;
+}
+
 // The only struct that a block is alike; LAYOUT_NONE if there is none.
 HEAP_MUST_CHECK
 static struct heap_error *find(const struct inference *inference, struct likeness *likeness,
@@ -550,6 +560,8 @@ static struct heap_error *find(const struct inference *inference, struct likenes
 	struct choice choice;
 
 	result->fit = LAYOUT_NONE;
+	if (!is_size_known(likeness, inference_size(inference, object)))
+		return NULL;
 	HEAP_TRY(find_choice(inference, likeness, object, HEAP_NO_TYPE, &choice));
 	// Its content, which is a page of the process away, is read only if there is a choice.
 	if (choice.count == 0)
