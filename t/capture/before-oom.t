@@ -62,7 +62,7 @@ SKIP: {
     undef $program;
     $group = Cgroup->create($limit) or die Cgroup::reason();
     my @words = ($group->enter, "$build/heapsnap", 'run', '--before-oom', '--file', '%e-%p-%N.snap', '--', '/bin/sh', '-c',
-        "for i in 1 2 3 4; do $build/t/programs/grow 4000 1 500 </dev/null >/dev/null & done; echo ready; wait");
+        "for i in 1 2 3 4; do $build/t/programs/grow 4000 1 5000 </dev/null >/dev/null & done; echo ready; wait");
     $program = Heapsh->start('/bin/sh', bare => 1, args => [ @words[1 .. $#words] ]);
     $program->finish;
     cmp_ok scalar(my @grown = glob "$program->{directory}/grow-*.snap"), '>=', 1, 'four processes: one has left a snapshot'
