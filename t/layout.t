@@ -154,5 +154,8 @@ for my $file (@sources) {
         push @fixed, "$file:$.: $_" if m{\b(?:fopen|open|openat|creat)\((?:AT_FDCWD, )?"(?!/(?:proc|sys|dev)/)} && !/O_TMPFILE/;
     }
 }
+my @top = map { chomp; $_ } -d '.git' || -f '.git' ? `git ls-files` : ();
+is_deeply [grep { !m{/} && !/^(?:\.clang-format|\.gitignore|BENCHMARKS\.md|COPYING(?:\.LESSER)?|Makefile|README\.md)$/ } @top], [],
+    'nothing is left over at the top';
 is join('', @fixed), '', 'no file of a fixed name is opened, except in /proc, /sys and /dev';
 done_testing;
