@@ -276,19 +276,21 @@ static uint32_t prove(const struct inference *inference, heap_object_id object, 
 	return proof + here;
 }
 
+// Compares a block with a type. What pointers lead to tells nearly all types apart, for less than it takes to
+// score the content: that counts as contradicting, unread, if they prove less than @p least.
 static struct agreement compare(const struct inference *inference, const struct content *content,
-				heap_type_id type)
+				heap_type_id type, uint32_t least)
 {
 	heap_object_id object = content->object;
-	struct agreement result = { .claim = inference_fit(inference, type, object), .score = -1 };
+	struct agreement result = { .proof = prove(inference, object, type), .score = -1 };
 
-	if (result.claim.fit == LAYOUT_NONE ||
-	    hints_ask(inference, object, type) == VERDICT_AGAINST ||
-	    profiles_exclude(inference, object, type))
+	if (result.proof < least)
 		return result;
-	result.score = content_score(inference, content, type, result.claim.elements);
-	if (result.score >= 0)
-		result.proof = prove(inference, object, type);
+	result.claim = inference_fit(inference, type, object);
+	if (result.claim.fit != LAYOUT_NONE &&
+	    hints_ask(inference, object, type) != VERDICT_AGAINST &&
+	    !profiles_exclude(inference, object, type))
+		result.score = content_score(inference, content, type, result.claim.elements);
 	return result;
 }
 
@@ -320,13 +322,10 @@ static bool is_rival(const struct inference *inference, const struct content *co
 	struct agreement rival;
 
 	progress_step();
-	// Nearly all types are told apart by what pointers lead to, for less than it takes to score the content.
-	if (layouts_says_more(&inference->layouts, best->claim.type, type) ||
-	    prove(inference, content->object, type) < best->proof)
+	if (layouts_says_more(&inference->layouts, best->claim.type, type))
 		return false;
-	rival = compare(inference, content, type);
-	return rival.score >= 0 && rival.proof >= best->proof &&
-	       (!is_better(best, &rival) || has_union(inference, type));
+	rival = compare(inference, content, type, best->proof);
+	return rival.score >= 0 && (!is_better(best, &rival) || has_union(inference, type));
 }
 
 // --- choices -------------------------------------------------------------------
@@ -463,6 +462,16 @@ static struct heap_error *consider(const struct inference *inference, struct lik
 	return heap_array_append(&likeness->types, type);
 }
 
+// The first of the known types that have blocks of a size; known.count if there is none.
+static size_t find_known(const struct likeness *likeness, uint64_t size)
+{
+	const struct known *known = likeness->known.items;
+	const size_t count = likeness->known.count;
+	size_t first = heap_partition_point(at, (size_t)0, count, known[at].size < size);
+
+	return first < count && known[first].size == size ? first : count;
+}
+
 // Gathers the known types that a block may be of.
 HEAP_MUST_CHECK
 static struct heap_error *gather_known(const struct inference *inference, struct likeness *likeness,
@@ -472,8 +481,7 @@ static struct heap_error *gather_known(const struct inference *inference, struct
 	const size_t count = likeness->known.count;
 	uint64_t size = inference_size(inference, object);
 
-	for (size_t i = heap_partition_point(at, (size_t)0, count, known[at].size < size);
-	     i < count && known[i].size == size; i++) {
+	for (size_t i = find_known(likeness, size); i < count && known[i].size == size; i++) {
 		if (known[i].blocks >= LEAST_BLOCKS)
 			HEAP_TRY(consider(inference, likeness, object, pointers, known[i].type,
 					  HEAP_NO_TYPE));
@@ -540,27 +548,18 @@ static struct heap_error *find_choice(const struct inference *inference, struct 
 	return heap_hash_add(&likeness->by_key, key, (uint32_t)likeness->choices.count - 1);
 }
 
-// True if blocks of a size are known: others cannot be like any.
-static bool is_size_known(const struct likeness *likeness, uint64_t size)
-{
-	const struct known *known = likeness->known.items;
-	const size_t count = likeness->known.count;
-	size_t first = heap_partition_point(at, (size_t)0, count, known[at].size < size);
-
-	return first < count && known[first].size == size;
-}
-
 // The only struct that a block is alike; LAYOUT_NONE if there is none.
 HEAP_MUST_CHECK
 static struct heap_error *find(const struct inference *inference, struct likeness *likeness,
 			       heap_object_id object, uint64_t *words, struct layout_claim *result)
 {
-	struct agreement best = { { .fit = LAYOUT_NONE }, LEAST_PROOF - 1, 0 };
+	struct agreement best = { { .fit = LAYOUT_NONE }, LEAST_PROOF, 0 };
 	struct content content;
 	struct choice choice;
 
 	result->fit = LAYOUT_NONE;
-	if (!is_size_known(likeness, inference_size(inference, object)))
+	// A block of another size than the known ones cannot be like any.
+	if (find_known(likeness, inference_size(inference, object)) == likeness->known.count)
 		return NULL;
 	HEAP_TRY(find_choice(inference, likeness, object, HEAP_NO_TYPE, &choice));
 	// Its content, which is a page of the process away, is read only if there is a choice.
@@ -568,13 +567,10 @@ static struct heap_error *find(const struct inference *inference, struct likenes
 		return NULL;
 	content_read(inference, object, words, &content);
 	for (size_t i = choice.first; i < choice.first + choice.count; i++) {
-		heap_type_id type = likeness->types.items[i];
-		struct agreement own;
+		struct agreement own =
+			compare(inference, &content, likeness->types.items[i], best.proof);
 
-		if (prove(inference, object, type) < best.proof)
-			continue;
-		own = compare(inference, &content, type);
-		if (own.score > 0 && own.proof >= LEAST_PROOF && is_better(&own, &best))
+		if (own.score > 0 && is_better(&own, &best))
 			best = own;
 	}
 	if (best.claim.fit == LAYOUT_NONE)
