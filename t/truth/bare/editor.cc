@@ -3,6 +3,7 @@
  * An editor: text as a rope of counted pieces, marks, undo by commands of several classes, an index
  * of words, buffers that are shared, settings by name, a menu with callbacks.
  */
+#include "t/truth/library.h"
 #include "t/truth/truth.h"
 
 #include <any>
@@ -30,20 +31,6 @@ enum {
 	HASH_VALUE = 8
 };
 #endif
-
-static void log_at(const void *value, size_t offset, const char *type, size_t count = 1)
-{
-	truth_log(const_cast<char *>(static_cast<const char *>(value)) - offset, TRUTH_ARRAY, type,
-		  count);
-}
-
-static void log_text(const std::string &text)
-{
-	const char *data = text.data(), *object = reinterpret_cast<const char *>(&text);
-
-	if (data < object || data >= object + sizeof(text))
-		truth_log(const_cast<char *>(data), TRUTH_TEXT, "char", text.capacity() + 1);
-}
 
 namespace edit
 {

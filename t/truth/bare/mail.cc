@@ -3,6 +3,7 @@
  * A mail server: sessions with states, mailboxes by name, messages with attachments that are shared,
  * a queue of deliveries, filters as functions, statistics by hour.
  */
+#include "t/truth/library.h"
 #include "t/truth/truth.h"
 
 #include <cstdint>
@@ -29,20 +30,6 @@ enum {
 	TREE_NUMBER = 32
 };
 #endif
-
-static void log_at(const void *value, size_t offset, const char *type, size_t count = 1)
-{
-	truth_log(const_cast<char *>(static_cast<const char *>(value)) - offset, TRUTH_ARRAY, type,
-		  count);
-}
-
-static void log_text(const std::string &text)
-{
-	const char *data = text.data(), *object = reinterpret_cast<const char *>(&text);
-
-	if (data < object || data >= object + sizeof(text))
-		truth_log(const_cast<char *>(data), TRUTH_TEXT, "char", text.capacity() + 1);
-}
 
 struct Attachment {
 	std::string file;

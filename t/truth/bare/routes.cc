@@ -3,6 +3,7 @@
  * A planner of routes: a graph of places and roads that own each other by unique_ptr, tables of
  * distances, caches by pairs, results by threads, plain structs beside classes with interfaces.
  */
+#include "t/truth/library.h"
 #include "t/truth/truth.h"
 
 #include <array>
@@ -33,20 +34,6 @@ template <typename T> static T *truth_made(T *object, const char *type)
 {
 	truth_log(object, TRUTH_ARRAY, type, 1);
 	return object;
-}
-
-static void log_at(const void *value, size_t offset, const char *type, size_t count = 1)
-{
-	truth_log(const_cast<char *>(static_cast<const char *>(value)) - offset, TRUTH_ARRAY, type,
-		  count);
-}
-
-static void log_text(const std::string &text)
-{
-	const char *data = text.data(), *object = reinterpret_cast<const char *>(&text);
-
-	if (data < object || data >= object + sizeof(text))
-		truth_log(const_cast<char *>(data), TRUTH_TEXT, "char", text.capacity() + 1);
 }
 
 struct Position {
