@@ -8,11 +8,13 @@
 #include "lib/types/types_index.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
 	NAME_BYTES_MAX = 1 << 20, // of a qualified name
 	SIGNATURES_MAX = 8,       // classes known by signature inside each other
+	SCOPES_MAX = 1 << 20,     // that are kept of other units: 24 MiB
 };
 
 // --- strings -------------------------------------------------------------------------------
@@ -152,16 +154,16 @@ static bool is_scope(uint16_t tag)
 	return heap_unit_is_aggregate(tag) || tag == DW_TAG_namespace || tag == DW_TAG_module;
 }
 
-// The innermost scope of this unit, as far as it was read, that holds a place.
-static const struct heap_unit_scope *scope_of(const struct heap_unit_reader *reader, uint64_t place)
+// The innermost scope that holds a place of a unit, as far as that was read.
+static const struct heap_unit_scope *scope_of(const struct heap_unit_scope *scopes, size_t count,
+					      uint64_t place)
 {
-	uint32_t at =
-		heap_partition_point(i, 0, reader->scope_count, reader->scopes[i].start < place);
+	size_t at = heap_partition_point(i, 0, count, scopes[i].start < place);
 
 	at = at ? at - 1 : 0;
-	while (at && reader->scopes[at].end <= place)
-		at = reader->scopes[at].parent;
-	return &reader->scopes[at];
+	while (at && scopes[at].end <= place)
+		at = scopes[at].parent;
+	return &scopes[at];
 }
 
 HEAP_MUST_CHECK
@@ -184,32 +186,117 @@ static struct heap_error *scope_name(struct heap_unit_reader *reader,
 	return NULL;
 }
 
-// Goes through a unit from its start to find what a DIE is in.
+// Adds the scope of a DIE with children, if the names in it are qualified by it.
+//
+// @param open  at the DIE's depth; [0] gets its scope, or the enclosing one, which is [-1]
+HEAP_MUST_CHECK
+static struct heap_error *open_scope(struct heap_unit_reader *reader,
+				     struct heap_unit_scope_table *table,
+				     const struct heap_dwarf_die *entry, int level, uint32_t *open)
+{
+	uint32_t outer = table->scopes.items[open[-1]].name, name;
+
+	open[0] = open[-1];
+	HEAP_TRY(scope_name(reader, entry, outer, level, &name));
+	if (name == outer)
+		return NULL;
+	open[0] = (uint32_t)table->scopes.count;
+	reader->elsewhere->held++;
+	return heap_array_append(&table->scopes, (struct heap_unit_scope){ .start = entry->place,
+									   .end = UINT64_MAX,
+									   .parent = open[-1],
+									   .name = name });
+}
+
+// Reads the scopes of a unit, from its first DIE to its last.
+HEAP_MUST_CHECK
+static struct heap_error *read_scopes(struct heap_unit_reader *reader,
+				      const struct heap_dwarf_unit *unit, int level,
+				      struct heap_unit_scope_table *table)
+{
+	struct heap_dwarf_dies *entries = unit == reader->unit ? &reader->entries : &reader->others;
+	uint32_t open[64] = { 0 };
+	unsigned depth = 0, limit = sizeof(open) / sizeof(*open);
+	struct heap_dwarf_die entry;
+
+	HEAP_TRY(heap_array_append(&table->scopes,
+				   (struct heap_unit_scope){ .start = unit->start }));
+	reader->elsewhere->held++;
+	for (uint64_t next, at = unit->die; at < unit->end; at = next) {
+		// A name may have been looked for in yet another unit.
+		HEAP_TRY(turn_to(reader, entries, unit));
+		HEAP_TRY(heap_dwarf_dies_read(entries, at, false, &entry, &next));
+		if (entry.tag && entry.children && ++depth < limit)
+			HEAP_TRY(open_scope(reader, table, &entry, level, &open[depth]));
+		if (entry.tag || depth == 0)
+			continue;
+		if (depth < limit && open[depth] != open[depth - 1])
+			table->scopes.items[open[depth]].end = next;
+		depth--;
+	}
+	return NULL;
+}
+
+static void forget_scopes(struct heap_unit_scopes *scopes)
+{
+	for (size_t i = 0; scopes->tables && i < scopes->unit_count; i++)
+		heap_array_deinit(&scopes->tables[i].scopes);
+	scopes->held = 0;
+}
+
+struct heap_error *heap_unit_scopes_init(struct heap_unit_scopes *scopes, size_t unit_count)
+{
+	scopes->unit_count = unit_count;
+	scopes->tables = calloc(unit_count + 1, sizeof(*scopes->tables));
+	return scopes->tables ? NULL : heap_error_out_of_memory();
+}
+
+void heap_unit_scopes_deinit(struct heap_unit_scopes *scopes)
+{
+	forget_scopes(scopes);
+	free(scopes->tables);
+	scopes->tables = NULL;
+}
+
+// The scopes of any unit. Where its DIEs are damaged, those before.
+HEAP_MUST_CHECK
+static struct heap_error *scopes_of(struct heap_unit_reader *reader,
+				    const struct heap_dwarf_unit *unit, int level,
+				    struct heap_unit_scope_table **result)
+{
+	struct heap_unit_scopes *all = reader->elsewhere;
+	struct heap_error *error;
+
+	*result = &all->tables[unit - reader->units->units];
+	// One that is being made has its first scopes, which is enough for the names in them.
+	if ((*result)->scopes.count)
+		return NULL;
+	if (level == 0 && all->held > SCOPES_MAX)
+		forget_scopes(all);
+	error = read_scopes(reader, unit, level, *result);
+	if (!error || heap_error_code(error) != HEAP_ERROR_FORMAT || !(*result)->scopes.count)
+		return error;
+	heap_error_destroy(error);
+	return NULL;
+}
+
+// Finds the qualified name of a DIE by all scopes of its unit.
 HEAP_MUST_CHECK
 static struct heap_error *search_name(struct heap_unit_reader *reader, uint64_t place, int level,
 				      uint32_t *result)
 {
 	const struct heap_dwarf_unit *unit = heap_dwarf_units_find(reader->units, place);
-	struct heap_dwarf_dies *entries = unit == reader->unit ? &reader->entries : &reader->others;
-	uint32_t names[64] = { 0 };
-	unsigned depth = 0, limit = sizeof(names) / sizeof(*names);
+	struct heap_unit_scope_table *table;
 	struct heap_dwarf_die entry;
 
 	*result = 0;
 	if (!unit || level > SIGNATURES_MAX)
 		return NULL;
-	for (uint64_t next, at = unit->die; at < place; at = next) {
-		// A name may have been looked for in yet another unit.
-		HEAP_TRY(turn_to(reader, entries, unit));
-		HEAP_TRY(heap_dwarf_dies_read(entries, at, false, &entry, &next));
-		if (!entry.tag)
-			depth -= depth > 0;
-		else if (entry.children && ++depth < limit)
-			HEAP_TRY(
-				scope_name(reader, &entry, names[depth - 1], level, &names[depth]));
-	}
+	HEAP_TRY(scopes_of(reader, unit, level, &table));
 	HEAP_TRY(heap_unit_reader_entry(reader, place, &entry));
-	return heap_unit_qualify(reader, names[depth < limit ? depth : 0], entry.name, result);
+	return heap_unit_qualify(reader,
+				 scope_of(table->scopes.items, table->scopes.count, place)->name,
+				 entry.name, result);
 }
 
 struct heap_error *heap_unit_reader_name(struct heap_unit_reader *reader, uint64_t place,
@@ -220,9 +307,7 @@ struct heap_error *heap_unit_reader_name(struct heap_unit_reader *reader, uint64
 
 	if (!was_read)
 		return search_name(reader, place, 0, result);
-
-	struct heap_error *error = heap_unit_reader_entry(reader, place, &entry);
-
-	return error ? error
-		     : heap_unit_qualify(reader, scope_of(reader, place)->name, entry.name, result);
+	HEAP_TRY(heap_unit_reader_entry(reader, place, &entry));
+	return heap_unit_qualify(reader, scope_of(reader->scopes, reader->scope_count, place)->name,
+				 entry.name, result);
 }

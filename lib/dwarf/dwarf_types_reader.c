@@ -29,6 +29,7 @@ struct heap_error *heap_types_reader_init(struct heap_types_reader *reader,
 	HEAP_TRY(heap_dwarf_file_units(file, &units));
 	reader->units = units;
 	HEAP_TRY(heap_types_init(&reader->types));
+	HEAP_TRY(heap_unit_scopes_init(&reader->scopes, units->count));
 	reader->strings.pool = &reader->types;
 	reader->strings.slots = calloc(HEAP_UNIT_STRING_SLOTS, sizeof(*reader->strings.slots));
 	reader->states = calloc(units->count + 1, sizeof(*reader->states));
@@ -38,6 +39,7 @@ struct heap_error *heap_types_reader_init(struct heap_types_reader *reader,
 void heap_types_reader_deinit(struct heap_types_reader *reader)
 {
 	heap_types_deinit(&reader->types);
+	heap_unit_scopes_deinit(&reader->scopes);
 	free(reader->strings.slots);
 	for (size_t i = 0; reader->states && i < reader->units->count; i++)
 		free(reader->states[i].found);
@@ -430,7 +432,7 @@ struct heap_error *heap_types_reader_read(struct heap_types_reader *reader,
 	if (!unit_reader) {
 		unit_reader = malloc(sizeof(*unit_reader));
 		error = unit_reader ? heap_unit_reader_init(unit_reader, reader->units,
-							    &reader->strings)
+							    &reader->strings, &reader->scopes)
 				    : heap_error_out_of_memory();
 	}
 	reader->depth++;

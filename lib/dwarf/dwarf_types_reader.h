@@ -30,6 +30,7 @@ struct heap_types_reader {
 	const struct heap_dwarf_units *units;
 	struct heap_types types;
 	struct heap_unit_strings strings;
+	struct heap_unit_scopes scopes;
 	struct heap_types_reader_unit *states; /**< [units->count] */
 	struct heap_dwarf_variable *variables; /**< in no order, some of them several times */
 	uint32_t variable_count, variable_capacity;

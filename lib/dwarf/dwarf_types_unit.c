@@ -26,9 +26,12 @@ enum frame_kind {
 
 struct heap_error *heap_unit_reader_init(struct heap_unit_reader *reader,
 					 const struct heap_dwarf_units *units,
-					 struct heap_unit_strings *strings)
+					 struct heap_unit_strings *strings,
+					 struct heap_unit_scopes *elsewhere)
 {
-	*reader = (struct heap_unit_reader){ .units = units, .strings = strings };
+	*reader = (struct heap_unit_reader){ .units = units,
+					     .strings = strings,
+					     .elsewhere = elsewhere };
 	return NULL;
 }
 

@@ -9,6 +9,7 @@
  * Types have numbers that are local to the unit. References are still places of DIEs.
  */
 
+#include "lib/base/array.h"
 #include "lib/dwarf/dwarf_dies.h"
 #include "lib/dwarf/dwarf_file_names.h"
 #include "lib/types/types.h"
@@ -72,11 +73,27 @@ struct heap_unit_strings {
 
 #define HEAP_UNIT_STRING_SLOTS ((size_t)1 << 14)
 
+/** The scopes of a unit, in the order of their starts; the first is the whole unit. Empty: not known yet. */
+struct heap_unit_scope_table {
+	struct HEAP_ARRAY(struct heap_unit_scope) scopes;
+};
+
+/**
+ * The scopes of units that others refer into, so that each unit is gone through once. With link-time
+ * optimization most variables say their names in other units than their places.
+ */
+struct heap_unit_scopes {
+	struct heap_unit_scope_table *tables; /**< [units->count] */
+	size_t unit_count;
+	size_t held; /**< scopes in all tables */
+};
+
 /** May read one unit after the other. */
 struct heap_unit_reader {
 	const struct heap_dwarf_units *units;
 	const struct heap_dwarf_unit *unit;
 	struct heap_unit_strings *strings;
+	struct heap_unit_scopes *elsewhere;
 	bool all_references; /**< note the types that locals and parameters refer to */
 
 	struct heap_dwarf_dies entries;
@@ -115,11 +132,12 @@ struct heap_unit_reader {
 	bool is_elsewhere; /**< the unit stands for one in another file (.dwo) */
 };
 
-/** @param strings  must live as long */
+/** @param strings, elsewhere  must live as long */
 HEAP_MUST_CHECK
 struct heap_error *heap_unit_reader_init(struct heap_unit_reader *reader,
 					 const struct heap_dwarf_units *units,
-					 struct heap_unit_strings *strings);
+					 struct heap_unit_strings *strings,
+					 struct heap_unit_scopes *elsewhere);
 
 void heap_unit_reader_deinit(struct heap_unit_reader *reader);
 
@@ -169,6 +187,12 @@ struct heap_error *heap_unit_reader_stub(struct heap_unit_reader *reader, uint64
 HEAP_MUST_CHECK
 struct heap_error *heap_unit_strings_add(struct heap_unit_strings *strings, const char *text,
 					 uint32_t *result);
+
+/** @param scopes  zeroed */
+HEAP_MUST_CHECK
+struct heap_error *heap_unit_scopes_init(struct heap_unit_scopes *scopes, size_t unit_count);
+
+void heap_unit_scopes_deinit(struct heap_unit_scopes *scopes);
 
 /** "scope::name", or the name alone. @param scope  offset in the pool; 0: none */
 HEAP_MUST_CHECK

@@ -489,7 +489,89 @@ static void reads_partial_units_along(void **state)
 	WITH_EACH(compilers, "unit.c", c_source, check_dwz);
 }
 
+// --- link-time optimization ----------------------------------------------------------------
+
+struct heap_error *__real_heap_dwarf_dies_read(const struct heap_dwarf_dies *dies, uint64_t place,
+					       bool any, struct heap_dwarf_die *result,
+					       uint64_t *next);
+struct heap_error *__wrap_heap_dwarf_dies_read(const struct heap_dwarf_dies *dies, uint64_t place,
+					       bool any, struct heap_dwarf_die *result,
+					       uint64_t *next);
+
+static uint64_t dies_read;
+
+struct heap_error *__wrap_heap_dwarf_dies_read(const struct heap_dwarf_dies *dies, uint64_t place,
+					       bool any, struct heap_dwarf_die *result,
+					       uint64_t *next)
+{
+	dies_read++;
+	return __real_heap_dwarf_dies_read(dies, place, any, result, next);
+}
+
+enum {
+	MANY = 2000,
+};
+
+// Many static variables, each in a namespace of its own.
+static void write_many(const char *source)
+{
+	FILE *out = fopen(compile_path(source), "w");
+
+	assert_non_null(out);
+	for (int i = 0; i < MANY; i++)
+		fprintf(out,
+			"namespace n%d { static int *v; }\n"
+			"int *f%d(int *p) { int *old = n%d::v; n%d::v = p; return old; }\n",
+			i, i, i, i);
+	assert_int_equal(fclose(out), 0);
+}
+
+// Notes which of the variables have their names.
+static void find_many(const struct heap_types_reader *reader, bool found[MANY])
+{
+	for (uint32_t i = 0; i < reader->variable_count; i++) {
+		unsigned number;
+		char end;
+
+		if (sscanf(heap_types_string(&reader->types, reader->variables[i].name), "n%u::%c",
+			   &number, &end) == 2 &&
+		    number < MANY && reader->variables[i].type)
+			found[number] = true;
+	}
+}
+
+/*
+ * Variables are in the units of the optimizer, and what they are called in those of the sources: in one step
+ * each, not in as many as there are variables.
+ */
+static void reads_optimized_variables_once(void **state)
+{
+	static bool found[MANY];
+	struct heap_types_reader reader;
+
+	(void)state;
+	compiler = "g++ -flto";
+	write_many("many.cc");
+	if (!compile_has(compiler) ||
+	    !compile_run("g++ -flto -g -O1 -fPIC -shared -o object.so many.cc"))
+		skip();
+	open_file("object.so");
+	assert_null(heap_types_reader_init(&reader, file));
+	reader.wants_variables = true;
+	dies_read = 0;
+	for (size_t i = 0; i < units->count; i++)
+		assert_null(heap_types_reader_read(&reader, &units->units[i], false));
+	find_many(&reader, found);
+	for (int i = 0; i < MANY; i++)
+		check_that(found[i]);
+	check_that(dies_read < 20 * reader.dies);
+	heap_types_reader_deinit(&reader);
+	heap_dwarf_close(file);
+}
+
 UNIT_TESTS("dwarf_types", cmocka_unit_test_setup_teardown(reads_c, compile_begin, compile_end),
 	   cmocka_unit_test_setup_teardown(reads_cxx, compile_begin, compile_end),
 	   cmocka_unit_test_setup_teardown(finds_types_by_entry, compile_begin, compile_end),
-	   cmocka_unit_test_setup_teardown(reads_partial_units_along, compile_begin, compile_end))
+	   cmocka_unit_test_setup_teardown(reads_partial_units_along, compile_begin, compile_end),
+	   cmocka_unit_test_setup_teardown(reads_optimized_variables_once, compile_begin,
+					   compile_end))
