@@ -17,6 +17,7 @@ enum {
 	PIECE = 16 << 20, // bytes that are written to a file at a time
 	SPARSE = 16,      // of a sparse column, one byte in so many counts for the budget
 	HUGE_PAGE = 2 << 20,
+	SMALL_PAGE = 4096,
 	ROUNDED = 8, // sizes become whole huge pages if that adds less than one byte in so many
 };
 
@@ -392,6 +393,37 @@ void heap_column_wake(const void *column)
 		}
 	}
 	pthread_mutex_unlock(&mutex);
+}
+
+// True if the bytes are part of a column that is memory. Needs the mutex.
+static bool is_in_memory(const char *start, size_t size)
+{
+	for (const struct mapping *mapping = mappings; mapping; mapping = mapping->next) {
+		const char *first = mapping->start;
+
+		if (start >= first && start < first + mapping->size)
+			return mapping->charged == mapping->size &&
+			       size <= (size_t)(first + mapping->size - start);
+	}
+	return false;
+}
+
+void heap_column_populate(const void *start, size_t size)
+{
+#ifdef MADV_POPULATE_WRITE // Linux 5.14
+	uintptr_t first = ((uintptr_t)start + SMALL_PAGE - 1) / SMALL_PAGE * SMALL_PAGE;
+	uintptr_t end = ((uintptr_t)start + size) / SMALL_PAGE * SMALL_PAGE;
+	bool is_worth_it;
+
+	pthread_mutex_lock(&mutex);
+	is_worth_it = is_in_memory(start, size);
+	pthread_mutex_unlock(&mutex);
+	if (is_worth_it && first < end)
+		madvise((void *)first, end - first, MADV_POPULATE_WRITE);
+#else
+	(void)start;
+	(void)size;
+#endif
 }
 
 void heap_column_destroy(void *column)

@@ -60,6 +60,12 @@ void heap_column_rest(const void *column);
 /** Ends the rest of a column, which will be accessed randomly: if there is room, it becomes memory. */
 void heap_column_wake(const void *column);
 
+/**
+ * Gives a part of a column its pages, as the first access would. Clearing a page may take longer than all that
+ * is done with it, so another thread does that ahead. Parts of files and memory of malloc() are left alone.
+ */
+void heap_column_populate(const void *start, size_t size);
+
 /** Frees a column, or memory of malloc(). NULL is fine. */
 void heap_column_destroy(void *column);
 

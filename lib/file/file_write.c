@@ -20,7 +20,11 @@ enum {
 	MEMORY_LEVEL_MAX = 9,
 	PIECE = 1024,   // values of a column that are encoded at a time
 	UNDECIDED = -1, // no strategy of zlib
-	IN_MEMORY = -1, // no descriptor
+	// Bytes of a block from which on its entropy is estimated, and of how many one may repeat two others.
+	LEAST_JUDGED = 4096,
+	FEW_REPEATED = 64,
+	UNIFORM_STORED = 512, // bytes that 64 Ki equal ones are deflated to, at most
+	IN_MEMORY = -1,       // no descriptor
 };
 
 struct block {
@@ -45,6 +49,13 @@ struct column {
 	uint64_t first, end; // the first value in the batch, and behind the last of all
 };
 
+// A block that is one byte over and over, and deflates to few bytes, as blocks of most columns do.
+struct uniform {
+	uint32_t raw_length, stored_length; // 0: the section has begun with another block
+	uint8_t byte;
+	uint8_t stored[UNIFORM_STORED];
+};
+
 struct heap_file_writer {
 	int descriptor;  // or IN_MEMORY
 	uint8_t *memory; // [position] if IN_MEMORY
@@ -55,6 +66,7 @@ struct heap_file_writer {
 	size_t entry_count;
 	struct entry *current;
 	int strategy;                  // zlib's, for the current section
+	struct uniform uniform;        // of the current section
 	struct block batch[BATCH_MAX]; // [batch_size]
 	size_t batch_size;
 	struct column column; // that the batch has yet to be filled from
@@ -252,6 +264,63 @@ static void fill_block(const struct heap_file_writer *writer, size_t number, str
 	block->raw_length = (uint32_t)(at - block->raw);
 }
 
+// 256 times the binary logarithm of a number, which is more than 0: that of its upper bits, and between powers
+// of 2 a straight line.
+static uint64_t logarithm(uint32_t number)
+{
+	unsigned power = 31 - (unsigned)__builtin_clz(number);
+
+	return power * 256 + (((uint64_t)number << 8 >> power) - 256);
+}
+
+/*
+ * True if Huffman codes or runs would make a block a quarter shorter, by its entropy (Shannon, 1948). The
+ * numbers of the targets of random pointers do not, and deflating them is most of the time of a file.
+ * Matches further back than runs are not foreseen.
+ */
+static bool is_worth_deflating(const struct block *block)
+{
+	const uint8_t *raw = block->raw;
+	const uint32_t length = block->raw_length;
+	uint32_t counts[256] = { 0 }, repeated = 0;
+	uint64_t bits = 0; // times 256
+
+	for (uint32_t i = 2; i < length; i++) {
+		counts[raw[i]]++;
+		repeated += raw[i] == raw[i - 1] && raw[i] == raw[i - 2];
+	}
+	if (length < LEAST_JUDGED || repeated > length / FEW_REPEATED)
+		return true;
+	for (unsigned i = 0; i < 256; i++) {
+		if (counts[i] > 0)
+			bits += counts[i] * (logarithm(length) - logarithm(counts[i]));
+	}
+	return bits / 8 / 256 < length / 4 * UINT64_C(3);
+}
+
+static bool is_uniform(const struct block *block)
+{
+	return block->raw_length > 0 &&
+	       memcmp(block->raw, block->raw + 1, block->raw_length - 1) == 0;
+}
+
+// Notes how the first block of a section deflates, if others may be like it.
+static void note_uniform(struct uniform *uniform, const struct block *block)
+{
+	if (!is_uniform(block) || block->stored_length > UNIFORM_STORED)
+		return;
+	uniform->raw_length = block->raw_length;
+	uniform->stored_length = block->stored_length;
+	uniform->byte = block->raw[0];
+	memcpy(uniform->stored, block->stored, block->stored_length);
+}
+
+static bool is_like(const struct block *block, const struct uniform *uniform)
+{
+	return uniform->stored_length > 0 && block->raw_length == uniform->raw_length &&
+	       block->raw[0] == uniform->byte && is_uniform(block);
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *compress_block(void *context, size_t number)
 {
@@ -260,7 +329,14 @@ static struct heap_error *compress_block(void *context, size_t number)
 
 	if (writer->column.get)
 		fill_block(writer, number, block);
-	HEAP_TRY(deflate_block(block, writer->strategy));
+	if (is_like(block, &writer->uniform)) {
+		block->stored_length = writer->uniform.stored_length;
+		memcpy(block->stored, writer->uniform.stored, block->stored_length);
+	} else if (writer->strategy == Z_RLE && !is_worth_deflating(block)) {
+		block->stored_length = block->raw_length;
+	} else {
+		HEAP_TRY(deflate_block(block, writer->strategy));
+	}
 	if (block->stored_length >= block->raw_length) {
 		memcpy(block->stored, block->raw, block->raw_length);
 		block->stored_length = block->raw_length;
@@ -284,6 +360,9 @@ static struct heap_error *choose_strategy(struct heap_file_writer *writer)
 	runs_only = block->stored_length;
 	HEAP_TRY(deflate_block(block, Z_DEFAULT_STRATEGY));
 	writer->strategy = runs_only <= block->stored_length ? Z_RLE : Z_DEFAULT_STRATEGY;
+	if (writer->strategy == Z_RLE && is_uniform(block))
+		HEAP_TRY(deflate_block(block, Z_RLE));
+	note_uniform(&writer->uniform, block);
 	return NULL;
 }
 
@@ -349,6 +428,7 @@ void heap_file_writer_begin(struct heap_file_writer *writer, uint32_t tag,
 	};
 	writer->table_size = 0;
 	writer->strategy = UNDECIDED;
+	writer->uniform.stored_length = 0;
 	begin_block(writer);
 }
 

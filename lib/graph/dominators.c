@@ -22,8 +22,10 @@
  *     one still: the edge that is popped first makes the parent.
  * (b) both ends of an edge have their numbers when it is popped. No reverse edges of the graph
  *     are needed: an edge to a visited node goes into the bucket of that node.
- * (c) a bucket has the edges to 65,536 numbers in turn, so that they are written one after the
- *     other, and is sorted by number when its turn comes, in the cache.
+ * (c) a bucket has the edges to 65,536 numbers in turn (edge_buckets.h), and is sorted by number
+ *     when its turn comes, in the cache.
+ * (d) a second thread touches new memory first, which takes as long as several searches of it: it
+ *     distributes edges over the buckets, and prepares the next bucket with the links of its nodes.
  *
  * Columns that are accessed at random have to be memory, and not a file. That is little at a time, so two
  * columns serve one purpose after the other:
@@ -42,23 +44,23 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/base/column.h"
+#include "lib/base/parallel.h"
 #include "lib/base/prefetch.h"
-#include "lib/graph/offsets.h"
+#include "lib/graph/edge_buckets.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 enum {
 	VIRTUAL_ROOT = 0,
 	PREFETCH_DISTANCE = 12, // in nodes or edges
 	STEPS = 4,              // of a path up that are prefetched
-	BUCKET = 65536,         // numbers
-	CHUNK = 2730,           // edges, which are 16 KiB
-	SEGMENT = 1024,         // chunks that are allocated together
-	FAR_BELOW = 8,          // the top of the stack
+	BUCKET = HEAP_EDGE_BUCKET,
+	POPULATED = 1 << 20, // numbers of a column at a time
+	FAR_BELOW = 8,       // the top of the stack
 	NEAR_BELOW = 3,
 };
 
-#define NO_CHUNK UINT32_MAX
 #define BY_ROOTS (HEAP_NO_NODE - 1) // nearest, until all nodes are known
 
 union pair {
@@ -73,35 +75,20 @@ union pair {
 	uint64_t retained;
 };
 
-// Edges to nodes of one bucket.
-struct chunk {
-	uint32_t next; // the chunk that was filled before, or NO_CHUNK
-	uint32_t from[CHUNK];
-	uint16_t to[CHUNK]; // number in its bucket
-};
-
-// Edges to BUCKET numbers.
-struct bucket {
-	uint32_t chunk; // the chunk that is being filled, or NO_CHUNK
-	uint32_t used;  // edges in it
-	uint32_t count; // edges in all chunks
-};
-
 struct work {
 	const struct heap_graph *graph;
 	const struct heap_snapshot *snapshot;
 	const struct heap_progress *progress;
 	uint32_t objects, nodes;
-	uint32_t most;          // numbers, at most
-	uint32_t *numbers;      // [most + 1] number of a node; 0: not visited. Then semi, by number
-	union pair *pairs;      // [capacity] the stack from 1 on. Then links, by number
-	uint32_t *parent;       // [most + 1] in the search tree, by number; later idom
-	uint32_t *node_of;      // [most + 1] node of a number
-	uint8_t *levels;        // [objects / 4 + 1] of the result
-	struct bucket *buckets; // [most / BUCKET + 1]
-	struct chunk **segments; // [segment_count] of segment_size; NULL: not allocated yet
-	size_t capacity, segment_count;
-	uint32_t segment_size, chunk_count;
+	uint32_t most;     // numbers, at most
+	uint32_t *numbers; // [most + 1] number of a node; 0: not visited. Then semi, by number
+	union pair *pairs; // [capacity] the stack from 1 on. Then links, by number
+	uint32_t *parent;  // [most + 1] in the search tree, by number; later idom
+	uint32_t *node_of; // [most + 1] node of a number
+	uint8_t *levels;   // [objects / 4 + 1] of the result
+	struct heap_edge_buckets *buckets;
+	struct heap_edge_batch *batch; // of edges that are on their way to the buckets
+	size_t capacity;
 	uint32_t top;                 // of the stack: its last entry
 	uint32_t visited;             // the last number
 	uint32_t before[HEAP_LEVELS]; // the last number before each level's search
@@ -152,48 +139,6 @@ static struct heap_error *push_edges(struct work *work, heap_object_id object, u
 	return NULL;
 }
 
-static struct chunk *get_chunk(const struct work *work, uint32_t chunk)
-{
-	return &work->segments[chunk / work->segment_size][chunk % work->segment_size];
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *add_chunk(struct work *work, struct bucket *bucket)
-{
-	uint32_t segment = work->chunk_count / work->segment_size;
-	struct heap_error *error = NULL;
-
-	if (!work->segments[segment])
-		error = heap_column_create(work->segment_size, sizeof(**work->segments),
-					   &work->segments[segment]);
-	if (error)
-		return error;
-	get_chunk(work, work->chunk_count)->next = bucket->chunk;
-	bucket->chunk = work->chunk_count++;
-	bucket->used = 0;
-	return NULL;
-}
-
-// Adds an edge to a visited node to that node's bucket.
-HEAP_MUST_CHECK
-static struct heap_error *note_edge(struct work *work, uint32_t from, uint32_t to)
-{
-	struct bucket *bucket = &work->buckets[to / BUCKET];
-	struct chunk *chunk;
-
-	if (bucket->chunk == NO_CHUNK || bucket->used == CHUNK) {
-		struct heap_error *error = add_chunk(work, bucket);
-
-		if (error)
-			return error;
-	}
-	chunk = get_chunk(work, bucket->chunk);
-	chunk->from[bucket->used] = from;
-	chunk->to[bucket->used++] = (uint16_t)(to % BUCKET);
-	bucket->count++;
-	return NULL;
-}
-
 // Data that push() prefetched may have left the cache by the time the edge is popped: so prefetch it
 // again a few edges before, and, once that has arrived, the target's own edges.
 static inline void look_ahead(const struct work *work)
@@ -222,7 +167,8 @@ static struct heap_error *follow_stack(struct work *work, uint32_t before)
 		work->top--;
 		if (number) {
 			if (number > before)
-				HEAP_TRY(note_edge(work, edge.from, number));
+				HEAP_TRY(heap_edge_buckets_add(work->buckets, work->batch,
+							       edge.from, number));
 			continue;
 		}
 		number = visit(work, edge.target, edge.from);
@@ -300,44 +246,6 @@ static uint32_t evaluate(union pair *links, uint32_t v, uint32_t last)
 	return links[v].label;
 }
 
-// A bucket's edges, sorted by the number that they lead to.
-struct sorted {
-	uint32_t first[BUCKET + 1]; // in from
-	uint32_t *from;             // [edges of the largest bucket]
-};
-
-static void count_edges(const struct work *work, const struct bucket *bucket, uint32_t *first)
-{
-	uint32_t used = bucket->used;
-
-	for (uint32_t i = bucket->chunk; i != NO_CHUNK; used = CHUNK) {
-		const struct chunk *chunk = get_chunk(work, i);
-
-		for (uint32_t j = 0; j < used; j++)
-			first[chunk->to[j] + 1]++;
-		i = chunk->next;
-	}
-}
-
-static void sort_bucket(const struct work *work, const struct bucket *bucket, struct sorted *sorted)
-{
-	uint32_t used = bucket->used;
-
-	memset(sorted->first, 0, sizeof(sorted->first));
-	count_edges(work, bucket, sorted->first);
-	heap_offsets_from_counts(sorted->first, BUCKET);
-	// From their ends: then they begin where they end now.
-	for (uint32_t i = bucket->chunk; i != NO_CHUNK; used = CHUNK) {
-		const struct chunk *chunk = get_chunk(work, i);
-
-		for (uint32_t j = 0; j < used; j++)
-			sorted->from[--sorted->first[chunk->to[j] + 1]] = chunk->from[j];
-		i = chunk->next;
-	}
-	memmove(sorted->first, sorted->first + 1, BUCKET * sizeof(*sorted->first));
-	sorted->first[BUCKET] = bucket->count;
-}
-
 // Prefetches the beginnings of the paths up from some edges' sources, several steps of each: the
 // further away an edge, the fewer of its steps have arrived. A link of a node that is not linked yet
 // is an old entry of the stack, which does no harm.
@@ -355,7 +263,7 @@ static inline void prefetch_paths(const union pair *links, const uint32_t *from)
 // Finds the semidominators of a bucket's numbers, from the last one down.
 HEAP_MUST_CHECK
 static struct heap_error *find_in_bucket(struct work *work, uint32_t number,
-					 const struct sorted *sorted)
+					 const struct heap_sorted_edges *sorted)
 {
 	union pair *links = work->pairs;
 	uint32_t start = number / BUCKET * BUCKET;
@@ -383,22 +291,57 @@ static struct heap_error *find_in_bucket(struct work *work, uint32_t number,
 	return NULL;
 }
 
+// A bucket that another thread prepares while the one above is processed.
+struct preparation {
+	const struct work *work;
+	uint32_t bucket;
+	struct heap_sorted_edges sorted;
+	struct heap_parallel_job job;
+};
+
+static void *prepare_bucket(void *context)
+{
+	struct preparation *preparation = context;
+	uint32_t start = preparation->bucket * BUCKET;
+
+	heap_column_populate(preparation->work->pairs + start, BUCKET * sizeof(union pair));
+	heap_edge_buckets_sort(preparation->work->buckets, preparation->bucket,
+			       &preparation->sorted);
+	return NULL;
+}
+
+static void begin_preparing(struct preparation *preparation, uint32_t bucket)
+{
+	preparation->bucket = bucket;
+	if (!heap_parallel_begin(&preparation->job, prepare_bucket, preparation))
+		prepare_bucket(preparation);
+}
+
+static void preparation_deinit(struct preparation *preparation)
+{
+	heap_parallel_await(&preparation->job);
+	heap_sorted_edges_deinit(&preparation->sorted);
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *find_semidominators(struct work *work)
 {
-	CLEANUP_FREE struct sorted *sorted = malloc(sizeof(*sorted));
-	CLEANUP_COLUMN uint32_t *from = NULL;
-	uint32_t last = work->visited / BUCKET, largest = 0;
+	CLEANUP(preparation_deinit) struct preparation even = { .work = work };
+	CLEANUP(preparation_deinit) struct preparation odd = { .work = work };
+	struct preparation *ready = &even, *next = &odd;
 
-	if (!sorted)
-		return heap_error_out_of_memory();
-	for (uint32_t i = 0; i <= last; i++)
-		largest = work->buckets[i].count > largest ? work->buckets[i].count : largest;
-	HEAP_TRY(heap_column_create((size_t)largest + 1, sizeof(*from), &from));
-	sorted->from = from;
-	for (uint32_t i = last + 1; i > 0; i--) {
-		sort_bucket(work, &work->buckets[i - 1], sorted);
-		HEAP_TRY(find_in_bucket(work, (i - 1) * BUCKET, sorted));
+	HEAP_TRY(heap_sorted_edges_init(&even.sorted, work->buckets));
+	HEAP_TRY(heap_sorted_edges_init(&odd.sorted, work->buckets));
+	begin_preparing(next, work->visited / BUCKET);
+	for (uint32_t i = work->visited / BUCKET + 1; i > 0; i--) {
+		struct preparation *prepared = next;
+
+		next = ready;
+		ready = prepared;
+		heap_parallel_await(&ready->job);
+		if (i > 1)
+			begin_preparing(next, i - 2);
+		HEAP_TRY(find_in_bucket(work, (i - 1) * BUCKET, &ready->sorted));
 	}
 	return NULL;
 }
@@ -470,38 +413,9 @@ static struct heap_error *add_up(struct work *work)
 // --- all of it ---------------------------------------------------------------
 
 HEAP_MUST_CHECK
-static struct heap_error *prepare_buckets(struct work *work)
-{
-	const struct heap_snapshot *snapshot = work->snapshot;
-	size_t buckets = work->most / BUCKET + (size_t)1;
-	// The last chunk of each bucket may have room for more.
-	uint64_t chunks =
-		((uint64_t)snapshot->edge_count + snapshot->root_edge_count) / CHUNK + buckets;
-
-	work->segment_size = chunks < SEGMENT ? (uint32_t)chunks : SEGMENT;
-	work->segment_count = chunks / work->segment_size + 1;
-	work->segments = calloc(work->segment_count, sizeof(struct chunk *));
-	work->buckets = calloc(buckets, sizeof(*work->buckets));
-	if (!work->segments || !work->buckets)
-		return heap_error_out_of_memory();
-	for (size_t i = 0; i < buckets; i++)
-		work->buckets[i].chunk = NO_CHUNK;
-	return NULL;
-}
-
-static void free_buckets(struct work *work)
-{
-	for (size_t i = 0; work->segments && i < work->segment_count; i++)
-		heap_column_destroy(work->segments[i]);
-	free(work->segments);
-	free(work->buckets);
-	work->segments = NULL;
-	work->buckets = NULL;
-}
-
-HEAP_MUST_CHECK
 static struct heap_error *prepare(struct work *work)
 {
+	const struct heap_snapshot *snapshot = work->snapshot;
 	size_t numbers = (size_t)work->most + 1;
 
 	HEAP_TRY(heap_column_create(numbers, sizeof(uint32_t), &work->numbers));
@@ -510,7 +424,11 @@ static struct heap_error *prepare(struct work *work)
 	HEAP_TRY(heap_column_create(numbers, sizeof(uint32_t), &work->parent));
 	HEAP_TRY(heap_column_create(numbers, sizeof(uint32_t), &work->node_of));
 	HEAP_TRY(heap_column_create((size_t)work->objects / 4 + 1, 1, &work->levels));
-	return prepare_buckets(work);
+	HEAP_TRY(heap_edge_buckets_create(
+		work->most + 1, (uint64_t)snapshot->edge_count + snapshot->root_edge_count,
+		&work->buckets));
+	work->batch = heap_edge_buckets_batch(work->buckets);
+	return NULL;
 }
 
 // A stack that has outgrown what comes after it gives the room back.
@@ -526,14 +444,56 @@ static struct heap_error *narrow_stack(struct work *work)
 	return heap_column_create(numbers, sizeof(*work->pairs), &work->pairs);
 }
 
+// Another thread that touches the columns of the search first.
+struct populating {
+	const struct work *work;
+	atomic_bool is_over;
+	struct heap_parallel_job job;
+};
+
+static void populate_column(const struct populating *populating, const uint32_t *column)
+{
+	for (uint64_t first = 0; first < populating->work->most && !populating->is_over;
+	     first += POPULATED)
+		heap_column_populate(column + first, POPULATED * sizeof(*column));
+}
+
+static void *populate(void *context)
+{
+	const struct populating *populating = context;
+
+	// The one that is accessed at random first.
+	populate_column(populating, populating->work->numbers);
+	populate_column(populating, populating->work->parent);
+	populate_column(populating, populating->work->node_of);
+	return NULL;
+}
+
+static void stop_populating(struct populating *populating)
+{
+	populating->is_over = true;
+	heap_parallel_await(&populating->job);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *number_nodes(struct work *work)
+{
+	CLEANUP(stop_populating) struct populating populating = { .work = work };
+
+	if (work->most >= POPULATED)
+		heap_parallel_begin(&populating.job, populate, &populating);
+	HEAP_TRY(search(work));
+	return heap_edge_buckets_finish(work->buckets);
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *compute(struct work *work)
 {
 	HEAP_TRY(prepare(work));
-	HEAP_TRY(search(work));
+	HEAP_TRY(number_nodes(work));
 	HEAP_TRY(narrow_stack(work));
 	HEAP_TRY(find_semidominators(work));
-	free_buckets(work);
+	heap_edge_buckets_destroy(keep(work->buckets));
 	HEAP_TRY(heap_progress_report(work->progress, "dominators", 1, 1));
 	find_dominators(work);
 	return add_up(work);
@@ -541,7 +501,7 @@ static struct heap_error *compute(struct work *work)
 
 static void work_deinit(struct work *work)
 {
-	free_buckets(work);
+	heap_edge_buckets_destroy(work->buckets);
 	heap_column_destroy(work->numbers);
 	heap_column_destroy(work->pairs);
 	heap_column_destroy(work->parent);

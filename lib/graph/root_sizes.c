@@ -174,24 +174,40 @@ static struct heap_error *number_tops(struct tops *tops, uint32_t *result)
 	return NULL;
 }
 
-// Makes the components of objects their tops, and sums these up.
-static void add_sizes(const struct tops *tops, struct heap_root_sizes *sizes)
+// Makes an object's component its top, and adds the object to that.
+static inline void add_size(const struct tops *tops, struct heap_root_sizes *sizes,
+			    heap_object_id object, uint64_t bytes)
+{
+	const struct heap_components *components = &tops->components;
+	uint32_t component = components->of[object];
+	struct top_size *size;
+
+	if (component == HEAP_NO_COMPONENT)
+		return;
+	heap_level_set(sizes->levels, object, heap_components_level(components, component));
+	components->of[object] = tops->number[component];
+	size = &sizes->top_sizes[components->of[object]];
+	size->objects++;
+	size->bytes += bytes;
+}
+
+// Sums up tops. The column of sizes would take memory that edges and components need now.
+HEAP_MUST_CHECK
+static struct heap_error *add_sizes(const struct tops *tops, struct heap_root_sizes *sizes)
 {
 	const struct heap_snapshot *snapshot = tops->snapshot;
-	const struct heap_components *components = &tops->components;
+	CLEANUP_FREE uint64_t *bytes = malloc(HEAP_SIZES_PIECE * sizeof(*bytes));
 
-	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
-		uint32_t component = components->of[i];
-		struct top_size *size;
-
-		if (component == HEAP_NO_COMPONENT)
-			continue;
-		heap_level_set(sizes->levels, i, heap_components_level(components, component));
-		components->of[i] = tops->number[component];
-		size = &sizes->top_sizes[components->of[i]];
-		size->objects++;
-		size->bytes += snapshot->size[i];
+	if (!bytes)
+		return heap_error_out_of_memory();
+	for (heap_object_id first = 0, count; first < snapshot->object_count; first += count) {
+		count = snapshot->object_count - first;
+		count = count < HEAP_SIZES_PIECE ? count : HEAP_SIZES_PIECE;
+		HEAP_TRY(heap_snapshot_read_some_sizes(snapshot, first, count, bytes));
+		for (uint32_t i = 0; i < count; i++)
+			add_size(tops, sizes, first + i, bytes[i]);
 	}
+	return NULL;
 }
 
 // --- edges between tops ------------------------------------------------------
@@ -314,7 +330,7 @@ static struct heap_error *condense(struct heap_root_sizes *sizes)
 	HEAP_TRY(heap_column_create((size_t)snapshot->object_count / 4 + 1, 1, &sizes->levels));
 	HEAP_TRY(heap_column_create((size_t)sizes->tops + 1, sizeof(*sizes->top_sizes),
 				    &sizes->top_sizes));
-	add_sizes(&tops, sizes);
+	HEAP_TRY(add_sizes(&tops, sizes));
 	sizes->top_of = keep(tops.components.of);
 	// From now on these are only read in order.
 	heap_column_rest(snapshot->edge_first);

@@ -76,7 +76,7 @@ struct heap_joint_sizes {
  * Linear in objects and edges; 4 bytes per object, and 20 for each top and 4 for each edge between
  * tops. While it works it takes as much as heap_components_init(), and 8 bytes for each component.
  *
- * @param graph  whose snapshot has SIZE; must outlive the result
+ * @param graph  must outlive the result; its snapshot need not have SIZE until sizes are measured
  * @return NULL, what heap_components_init() says, or HEAP_ERROR_ARGUMENT: objects and roots are too
  *         many for 32 bits
  */

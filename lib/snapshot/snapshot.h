@@ -401,6 +401,19 @@ struct heap_error *heap_snapshot_load(struct heap_snapshot *snapshot, unsigned c
 HEAP_MUST_CHECK
 struct heap_error *heap_snapshot_read_sizes(const struct heap_snapshot *snapshot, uint64_t *sizes);
 
+enum {
+	HEAP_SIZES_PIECE = 65536, /**< objects whose sizes are in one block of the file */
+};
+
+/**
+ * Reads the sizes of objects [first, first + count), as heap_snapshot_read_sizes() does. A caller that goes
+ * through all objects reads HEAP_SIZES_PIECE of them at a time, from a multiple of that on.
+ */
+HEAP_MUST_CHECK
+struct heap_error *heap_snapshot_read_some_sizes(const struct heap_snapshot *snapshot,
+						 heap_object_id first, uint32_t count,
+						 uint64_t *sizes);
+
 /**
  * Sums the sizes of some objects without loading the column: only blocks that hold their sizes are
  * decompressed, by several threads.
@@ -481,6 +494,11 @@ struct heap_snapshot_source {
 	/** Called for columns that are NULL, by several threads at once; NULL: these are zeros. */
 	heap_column_maker *column;
 	struct heap_stored_edges *edges; /**< of all objects; NULL: they are in the snapshot */
+	/**
+	 * Gets the flags of stored edges [first, first + count); called by several threads at once.
+	 * NULL: these are zeros.
+	 */
+	void (*edge_flags)(void *context, uint64_t first, size_t count, uint64_t *flags);
 	void *context;
 };
 
@@ -499,6 +517,14 @@ static inline const char *heap_snapshot_string(const struct heap_snapshot *snaps
 {
 	return snapshot->strings + offset;
 }
+
+/**
+ * Finds the module of the program itself: the one with the program's name, or else the first that is no library.
+ * A program may go by the name of a link to its file.
+ *
+ * @return its index; module_count if there is none
+ */
+uint32_t heap_snapshot_program_module(const struct heap_snapshot *snapshot);
 
 /** The innermost step of an object's backtrace, or 0. */
 static inline uint32_t heap_backtrace_step(uint32_t backtrace)

@@ -138,23 +138,33 @@ static struct heap_error *load_column(struct heap_snapshot *snapshot, unsigned b
 	return NULL;
 }
 
+_Static_assert((int)HEAP_SIZES_PIECE == (int)HEAP_BLOCK_ELEMENTS, "a piece of sizes is a block");
+
 HEAP_MUST_CHECK
-static struct heap_error *read_sizes(const struct heap_snapshot *snapshot, uint64_t *sizes)
+static struct heap_error *read_sizes(const struct heap_snapshot *snapshot, heap_object_id first,
+				     uint32_t count, uint64_t *sizes)
 {
-	uint32_t objects = snapshot->object_count;
 	const struct heap_section *section;
 
-	HEAP_TRY(heap_snapshot_counted_section(snapshot, HEAP_TAG_SIZES, objects, &section));
-	return heap_snapshot_read_values(snapshot, section, sizeof(*sizes), 0, objects, sizes);
+	HEAP_TRY(heap_snapshot_counted_section(snapshot, HEAP_TAG_SIZES, snapshot->object_count,
+					       &section));
+	return heap_snapshot_read_values(snapshot, section, sizeof(*sizes), first, count, sizes);
+}
+
+struct heap_error *heap_snapshot_read_some_sizes(const struct heap_snapshot *snapshot,
+						 heap_object_id first, uint32_t count,
+						 uint64_t *sizes)
+{
+	if (snapshot->size && !heap_snapshot_is_partial(snapshot, HEAP_COLUMN_SIZE)) {
+		memcpy(sizes, snapshot->size + first, count * sizeof(*sizes));
+		return NULL;
+	}
+	return heap_snapshot_within(snapshot, read_sizes(snapshot, first, count, sizes));
 }
 
 struct heap_error *heap_snapshot_read_sizes(const struct heap_snapshot *snapshot, uint64_t *sizes)
 {
-	if (snapshot->size && !heap_snapshot_is_partial(snapshot, HEAP_COLUMN_SIZE)) {
-		memcpy(sizes, snapshot->size, snapshot->object_count * sizeof(*sizes));
-		return NULL;
-	}
-	return heap_snapshot_within(snapshot, read_sizes(snapshot, sizes));
+	return heap_snapshot_read_some_sizes(snapshot, 0, snapshot->object_count, sizes);
 }
 
 // Sizes that threads sum up. They take pieces in turn.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/snapshot/snapshot_info.h"
 
+#include "lib/base/path.h"
+
 #define KEY(name) \
 	{ \
 #name, offsetof(struct heap_info, name) \
@@ -22,3 +24,24 @@ const struct heap_info_key heap_info_numbers[] = {
 	KEY(signal),        KEY(taken),          KEY(oldest),
 };
 const size_t heap_info_number_count = sizeof(heap_info_numbers) / sizeof(heap_info_numbers[0]);
+
+static const char *module_name(const struct heap_snapshot *snapshot, uint32_t module)
+{
+	return heap_base_name(heap_snapshot_string(snapshot, snapshot->modules[module].path));
+}
+
+uint32_t heap_snapshot_program_module(const struct heap_snapshot *snapshot)
+{
+	const char *program = heap_base_name(snapshot->info.program);
+	uint32_t found = 0;
+
+	while (found < snapshot->module_count && strcmp(module_name(snapshot, found), program) != 0)
+		found++;
+	if (found < snapshot->module_count)
+		return found;
+	for (found = 0; found < snapshot->module_count; found++) {
+		if (!strstr(module_name(snapshot, found), ".so"))
+			break;
+	}
+	return found;
+}

@@ -209,12 +209,17 @@ static void write_edge_column(const struct job *job, uint32_t tag, uint64_t coun
 	heap_file_writer_end(job->writer);
 }
 
-// Writes the flags of edges whose slots are not known to be pointers: zeros.
-static void write_no_flags(const struct job *job, uint64_t count)
+// Writes the flags of stored edges: zeros unless the source knows which slots are pointers.
+static void write_stored_flags(const struct job *job, uint64_t count)
 {
 	static const uint8_t none[BATCH];
 
 	heap_file_writer_begin(job->writer, HEAP_TAG_EDGE_FLAGS, HEAP_ENCODING_BYTES, 1);
+	if (job->source->edge_flags) {
+		heap_file_writer_put_column(job->writer, count, job->source->edge_flags,
+					    job->source->context);
+		count = 0;
+	}
 	for (; count >= BATCH; count -= BATCH)
 		heap_file_writer_put_bytes(job->writer, none, BATCH);
 	heap_file_writer_put_bytes(job->writer, none, count);
@@ -229,7 +234,7 @@ static void write_edges(const struct job *job)
 
 	if (stored) {
 		heap_stored_edges_write(stored, snapshot->object_count, job->writer);
-		write_no_flags(job, heap_stored_edges_count(stored));
+		write_stored_flags(job, heap_stored_edges_count(stored));
 		return;
 	}
 	write_edge_column(job, HEAP_TAG_EDGE_COUNTS, snapshot->object_count, get_counts);
@@ -309,6 +314,9 @@ struct heap_error *heap_snapshot_write(const struct heap_snapshot *snapshot, int
 {
 	struct heap_file_writer *writer;
 
+	// No reader would take more.
+	if (source->edges && heap_stored_edges_count(source->edges) >= UINT32_MAX)
+		return heap_error_create(HEAP_ERROR_ARGUMENT, "2^32 pointers or more");
 	HEAP_TRY(heap_file_writer_create(descriptor, &writer));
 
 	struct heap_error *error = write_all(&(struct job){ writer, snapshot, source });

@@ -314,11 +314,11 @@ struct heap_error *session_root_sizes(struct session *session,
 				      const struct heap_root_sizes **result)
 {
 	follow_conservative(session);
-	HEAP_TRY(session_edges(session));
+	HEAP_TRY(session_pointers(session));
 	if (!session->root_sizes)
 		HEAP_TRY(heap_root_sizes_create(session->graph, &session->root_sizes));
 	*result = session->root_sizes;
-	return NULL;
+	return heap_snapshot_load(session->snapshot, HEAP_COLUMN_SIZE);
 }
 
 HEAP_MUST_CHECK
@@ -348,7 +348,7 @@ struct heap_error *session_root_holders(struct session *session,
 					const struct session_holders **result)
 {
 	follow_conservative(session);
-	HEAP_TRY(session_edges(session)); // its graph may have been conservative since
+	HEAP_TRY(session_pointers(session)); // its graph may have been conservative since
 	if (!session->holders) {
 		struct session_holders *holders = calloc(1, sizeof(*holders));
 		struct heap_error *error =

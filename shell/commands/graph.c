@@ -235,8 +235,8 @@ const struct command inrefs_command = {
 	.name = "inrefs",
 	.synopsis = "[--all | --limit N] OBJ",
 	.summary = "the roots and objects that point to an object",
-	.details = "+ BYTES marks a pointer into the middle of the object, (untyped) a word that\n"
-		   "is no pointer by the type of its holder.\n"
+	.details = "+ BYTES marks a pointer into the middle of the object, (untyped pointer)\n"
+		   "a word that is no pointer by the type of its holder.\n"
 		   "\n"
 		   "  inrefs 0x5ed26d8\n"
 		   "  inrefs $1",

@@ -361,7 +361,6 @@ static struct heap_error *find_groups(struct asked *asked, struct root_groups *g
 
 	if (!asked->which)
 		asked->which = GLOBALS | STACKS | OTHERS;
-	HEAP_TRY(describe_load(asked->session));
 	return by_root ? root_groups_by_root(asked->session, groups)
 		       : measure_groups(asked, groups, joint);
 }

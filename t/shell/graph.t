@@ -104,7 +104,7 @@ the global variable first (app.c:9, app)
 END
 is_text $file, 'path 5f02200', <<'END';
 unnamed data of app
-  +0x0 → struct message at 0x5f02200 (untyped)
+  +0x0 → struct message at 0x5f02200 (untyped pointer)
 END
 
 # Neighbours.
@@ -116,14 +116,14 @@ END
 is_text $file, 'inrefs 5f01100', <<'END';
 the local variable ring of serve (app.c:29), thread 4242
 .next of struct node at 0x5f01120
-+0x18 of block(48) at 0x5f02300 + 8 (untyped)
++0x18 of block(48) at 0x5f02300 + 8 (untyped pointer)
 END
 is_text $file, 'outrefs 5f00200', <<'END';
 .name = char[17] "hello, world" at 0x5f00500
 .month = struct date at 0x5f00100
 END
 is_text $file, 'outrefs 5f02300', <<'END';
-+0x18 = struct node at 0x5f01100 + 8 (untyped)
++0x18 = struct node at 0x5f01100 + 8 (untyped pointer)
 END
 is_text $file, 'outrefs sample', <<'END';
 .next = struct node at 0x5f01000
@@ -245,7 +245,7 @@ is_text $file, 'suspects --min 1%', <<'END';
    It comes from 0x12345678.
    If it should be smaller, `dominators --depth 3 0x5f02300` says what is in it.
    the register rbx in serve, thread 4242
-     → block(48) at 0x5f02300 (untyped)
+     → block(48) at 0x5f02300 (untyped pointer)
 END
 is_text $file, 'dominators --depth 0 5f03000', <<'END';
     retained      %  by
@@ -429,8 +429,8 @@ the local variable ring of serve (app.c:29), thread 4242
   → struct node at 0x5f01100
 
 the register rbx in serve, thread 4242
-  → block(48) at 0x5f02300 (untyped)
-  +0x18 → struct node at 0x5f01100 + 8 (untyped)
+  → block(48) at 0x5f02300 (untyped pointer)
+  +0x18 → struct node at 0x5f01100 + 8 (untyped pointer)
 END
 for my $line ('path --all 0x5f01100', 'path 0x5f01100 --all', 'path --all=5 5f01100', 'path 5f01100 --all 5') {
     is((Sample::heapsh($file, split / /, $line))[0], (Sample::heapsh($file, qw(path --all 5 5f01100)))[0], $line);

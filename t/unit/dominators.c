@@ -4,7 +4,9 @@
 #include "t/unit/unit.h"
 
 #include "lib/base/column.h"
+#include "lib/base/parallel.h"
 #include "lib/graph/dominators.h"
+#include "lib/graph/edge_buckets.h"
 #include "t/unit/graph_model.h"
 
 enum {
@@ -422,6 +424,69 @@ static void without_memory_the_answers_are_the_same(void **state)
 	heap_column_limit(UINT64_C(1) << 32);
 }
 
+// With one thread nothing is prepared ahead; with more, also where there is but one processor.
+static void any_number_of_threads_finds_the_same(void **state)
+{
+	for (unsigned threads = 1; threads <= 3; threads++) {
+		heap_parallel_set_threads(threads);
+		of_all_that_point_to_all_the_first_retains_the_rest(state);
+		the_ends_of_buckets_are_no_seams(state);
+		many_nodes_have_the_dominators_that_another_method_finds(state);
+	}
+	heap_parallel_set_threads(0);
+}
+
+// An edge's place among those to its target, or UINT32_MAX.
+static uint32_t find_source(const struct heap_sorted_edges *sorted, uint32_t to, uint32_t from)
+{
+	for (uint32_t i = sorted->first[to]; i < sorted->first[to + 1]; i++) {
+		if (sorted->from[i] == from)
+			return i;
+	}
+	return UINT32_MAX;
+}
+
+// Each edge of several batches is in the bucket of its target, however many threads there are.
+static void buckets_have_the_edges_that_were_added(void **state)
+{
+	enum {
+		NUMBERS = 3 * HEAP_EDGE_BUCKET + 17,
+		EDGES = 6 * HEAP_EDGE_BATCH + 5,
+	};
+	uint32_t *to = malloc(EDGES * sizeof(*to));
+
+	(void)state;
+	for (unsigned threads = 1; threads <= 2; threads++) {
+		struct heap_edge_buckets *buckets;
+		struct heap_sorted_edges sorted = { 0 };
+		uint32_t found = 0;
+
+		heap_parallel_set_threads(threads);
+		assert_null(heap_edge_buckets_create(NUMBERS, EDGES, &buckets));
+		for (uint32_t i = 0; i < EDGES; i++) {
+			to[i] = random_below(4) ? random_below(NUMBERS) : NUMBERS - 1;
+			assert_null(heap_edge_buckets_add(buckets, heap_edge_buckets_batch(buckets),
+							  i, to[i]));
+		}
+		assert_null(heap_edge_buckets_finish(buckets));
+		assert_null(heap_sorted_edges_init(&sorted, buckets));
+		for (uint32_t i = 0; i <= NUMBERS / HEAP_EDGE_BUCKET; i++) {
+			heap_edge_buckets_sort(buckets, i, &sorted);
+			found += sorted.first[HEAP_EDGE_BUCKET];
+			for (uint32_t j = 0; j < EDGES; j++) {
+				if (to[j] / HEAP_EDGE_BUCKET == i && to[j] != NUMBERS - 1)
+					assert_true(find_source(&sorted, to[j] % HEAP_EDGE_BUCKET,
+								j) != UINT32_MAX);
+			}
+		}
+		assert_int_equal(found, EDGES);
+		heap_sorted_edges_deinit(&sorted);
+		heap_edge_buckets_destroy(buckets);
+	}
+	heap_parallel_set_threads(0);
+	free(to);
+}
+
 static bool stop(void *context, const char *what, double share)
 {
 	assert_non_null(what);
@@ -552,5 +617,7 @@ UNIT_TESTS("dominators", cmocka_unit_test(random_graphs_have_the_dominators_of_t
 	   cmocka_unit_test(of_all_that_point_to_all_the_first_retains_the_rest),
 	   cmocka_unit_test(the_ends_of_buckets_are_no_seams),
 	   cmocka_unit_test(without_memory_the_answers_are_the_same),
+	   cmocka_unit_test(any_number_of_threads_finds_the_same),
+	   cmocka_unit_test(buckets_have_the_edges_that_were_added),
 	   cmocka_unit_test(work_that_is_stopped_ends_with_an_error),
 	   cmocka_unit_test(sizes_may_be_huge), cmocka_unit_test(nothing_is_no_trouble))
