@@ -2,6 +2,10 @@
 // Makes a snapshot of invented objects, writes it, opens it, loads it, and says how long each
 // took: the snapshot file alone, without a program, its pages or its debug information.
 //
+// Columns are computed while they are written, from random numbers that begin anew at each piece of
+// objects. So a thousand million objects take 4 bytes each, and 4 GiB for pointers at most, besides
+// the compressed pointers.
+//
 //	generate [-n OBJECTS] [-e EDGES PER OBJECT] [-c CONTENT BYTES] [-p | -r] [-s NUMBER]
 //	         [-o FILE [-w]]
 //
@@ -12,7 +16,9 @@
 // shortly before, or a container with thousands of elements, or any; other pointers lead back
 // up, to neighbours, and to things that many share. 3 % are leaked.
 // -w: only writes FILE, and does not open it again.
+#include "lib/base/search.h"
 #include "lib/snapshot/snapshot.h"
+#include "lib/snapshot/stored_edges.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -26,7 +32,9 @@ enum {
 	SITES = 400,
 	EPOCHS = 60,
 	ROOTS = 500,
-	REPLACED = 50, // one in so many, from one snapshot to the next
+	REPLACED = 50,   // one in so many, from one snapshot to the next
+	PIECE = 1024,    // objects
+	RANGE = 1 << 30, // pointers that are sorted in memory
 };
 
 static const uint64_t FIRST_TIME = 1700000000000000000, SECOND = 1000000000;
@@ -44,17 +52,17 @@ static struct options {
 
 static uint64_t state = 0x9e3779b97f4a7c15;
 
-static uint64_t next_random(void)
+static uint64_t next_random(uint64_t *from)
 {
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
+	*from ^= *from << 13;
+	*from ^= *from >> 7;
+	*from ^= *from << 17;
+	return *from;
 }
 
 static uint64_t below(uint64_t limit)
 {
-	return next_random() % limit;
+	return next_random(&state) % limit;
 }
 
 static double now(void)
@@ -160,6 +168,9 @@ static void make_tables(struct heap_snapshot *snapshot)
 			snapshot->root_edges[i] = (struct heap_root_edge){
 				.root = i, .target = (heap_object_id)below(options.objects)
 			};
+		// Objects outside containers are held by roots through one of the first objects.
+		if (options.objects && options.program)
+			snapshot->root_edges[i].target = i % options.objects;
 	}
 }
 
@@ -202,10 +213,9 @@ static heap_object_id other_target(heap_object_id object, heap_object_id holder)
 	return (heap_object_id)below(options.objects);
 }
 
-// Goes through all pointers, by target; the same ones each time.
-static void each_pointer(void (*visit)(struct heap_snapshot *snapshot, heap_object_id source,
-				       heap_object_id target),
-			 struct heap_snapshot *snapshot)
+// Visits all pointers, by target; the same ones each time.
+static void each_pointer(void (*visit)(void *context, heap_object_id source, heap_object_id target),
+			 void *context)
 {
 	uint64_t before = state;
 
@@ -215,161 +225,257 @@ static void each_pointer(void (*visit)(struct heap_snapshot *snapshot, heap_obje
 		double others = options.edges - 0.97;
 
 		if (holder != HEAP_NO_OBJECT)
-			visit(snapshot, holder, i);
+			visit(context, holder, i);
 		while (others > 0 && (others >= 1 || below(1000) < (uint64_t)(others * 1000))) {
-			visit(snapshot, i, other_target(i, holder));
+			visit(context, i, other_target(i, holder));
 			others--;
 		}
 	}
 	state = before;
 }
 
-static void count_pointer(struct heap_snapshot *snapshot, heap_object_id source,
-			  heap_object_id target)
+static uint32_t *edge_first; // [objects + 1]
+
+static void count_pointer(void *context, heap_object_id source, heap_object_id target)
 {
+	(void)context;
 	(void)target;
-	snapshot->edge_first[source + 1]++;
+	edge_first[source + 1]++;
 }
 
-static void write_pointer(struct heap_snapshot *snapshot, heap_object_id source,
-			  heap_object_id target)
+static void count_pointers(void)
 {
-	uint32_t edge = snapshot->edge_first[source]++;
+	uint64_t sum = 0;
 
-	snapshot->edge_target[edge] = target;
-	snapshot->edge_flags[edge] = snapshot->type[source] ? HEAP_EDGE_TYPED : 0;
-	snapshot->edge_interior[edge] = edge % 50 == 0 ? 16 : 0;
-}
-
-static void count_pointers(struct heap_snapshot *snapshot)
-{
-	snapshot->edge_first = need(calloc((size_t)options.objects + 2, 4));
-	each_pointer(count_pointer, snapshot);
-	for (heap_object_id i = 0; i < options.objects; i++)
-		snapshot->edge_first[i + 1] += snapshot->edge_first[i];
-	snapshot->edge_count = snapshot->edge_first[options.objects];
-}
-
-static void write_pointers(struct heap_snapshot *snapshot)
-{
-	uint32_t *first = snapshot->edge_first;
-
-	snapshot->edge_target = need(malloc((size_t)snapshot->edge_count * 4 + 1));
-	snapshot->edge_slot = need(malloc((size_t)snapshot->edge_count * 4 + 1));
-	snapshot->edge_interior = need(malloc((size_t)snapshot->edge_count * 4 + 1));
-	snapshot->edge_flags = need(malloc((size_t)snapshot->edge_count + 1));
-	each_pointer(write_pointer, snapshot);
-	memmove(first + 1, first, (size_t)options.objects * sizeof(*first));
-	first[0] = 0;
+	each_pointer(count_pointer, NULL);
 	for (heap_object_id i = 0; i < options.objects; i++) {
-		for (uint32_t j = first[i]; j < first[i + 1]; j++)
-			snapshot->edge_slot[j] = j - first[i];
+		sum += edge_first[i + 1];
+		edge_first[i + 1] = (uint32_t)sum;
 	}
-	// Objects outside containers are held by roots through one of the first objects.
-	for (uint32_t i = 0; i < snapshot->root_edge_count; i++)
-		snapshot->root_edges[i].target = i % options.objects;
+	if (sum > UINT32_MAX) {
+		fprintf(stderr, "generate: %lu pointers are too many for 32 bits\n", sum);
+		exit(1);
+	}
+}
+
+// The pointers of objects [start, end).
+struct range {
+	heap_object_id start, end;
+	uint32_t first; // its first pointer
+	uint32_t *targets;
+};
+
+static void sort_pointer(void *context, heap_object_id source, heap_object_id target)
+{
+	struct range *range = context;
+
+	if (source >= range->start && source < range->end)
+		range->targets[edge_first[source]++ - range->first] = target;
+}
+
+static void store_range(const struct range *range, struct heap_stored_edges *edges)
+{
+	// Each object's first pointer has moved on to that of the next one.
+	for (heap_object_id i = range->end - 1; i > range->start; i--)
+		edge_first[i] = edge_first[i - 1];
+	edge_first[range->start] = range->first;
+	for (heap_object_id i = range->start; i < range->end; i++) {
+		for (uint32_t j = edge_first[i]; j < edge_first[i + 1]; j++)
+			heap_stored_edges_add(edges, i, j - edge_first[i],
+					      range->targets[j - range->first],
+					      j % 50 == 0 ? 16 : 0);
+	}
+}
+
+// Sorts the pointers by source, as many at a time as fit into memory.
+static void store_pointers(struct heap_stored_edges *edges)
+{
+	uint32_t all = edge_first[options.objects];
+	struct range range = { .targets = need(malloc((all < RANGE ? all : RANGE) * 4ul + 1)) };
+
+	for (; range.start < options.objects; range.start = range.end) {
+		range.first = edge_first[range.start];
+		range.end = heap_partition_point(i, range.start + 1, options.objects,
+						 edge_first[i + 1] - range.first <= RANGE);
+		each_pointer(sort_pointer, &range);
+		store_range(&range, edges);
+	}
+	free(range.targets);
 }
 
 // How many elements an object must have for its pointers to lie in it.
-static uint64_t enough_elements(const struct heap_snapshot *snapshot, heap_object_id object,
-				uint64_t element)
+static uint64_t enough_elements(heap_object_id object, uint64_t element)
 {
-	uint64_t pointers =
-		options.program ? snapshot->edge_first[object + 1] - snapshot->edge_first[object]
-				: 0;
+	uint64_t pointers = options.program ? edge_first[object + 1] - edge_first[object] : 0;
 
 	return element ? (pointers * 8 + element - 1) / element : 1;
 }
 
 // --- objects -----------------------------------------------------------------
 
-static void make_objects(struct heap_snapshot *snapshot)
+struct object {
+	uint64_t address, size, elements;
+	heap_type_id type;
+	uint32_t site, birth;
+	uint8_t evidence;
+};
+
+// The state that the next object is made from.
+struct maker {
+	uint64_t state, address;
+	uint32_t site, left;
+};
+
+static const struct heap_types *all_types;
+static struct maker *makers; // [objects / PIECE + 1] before each piece
+
+static struct object make_object(struct maker *maker, heap_object_id i)
 {
-	uint32_t count = options.objects;
-	uint64_t address = 0x555555560010;
-	uint32_t site = 0, left = 0;
+	uint64_t *from = &maker->state;
+	struct object object = { .address = maker->address };
 
-	snapshot->object_count = count;
-	snapshot->address = need(malloc(((size_t)count + 1) * sizeof(*snapshot->address)));
-	snapshot->size = need(malloc(((size_t)count + 1) * sizeof(*snapshot->size)));
-	snapshot->type = need(malloc(((size_t)count + 1) * sizeof(*snapshot->type)));
-	snapshot->elements = need(malloc(((size_t)count + 1) * sizeof(*snapshot->elements)));
-	snapshot->evidence = need(malloc((size_t)count + 1));
-	snapshot->site = need(malloc(((size_t)count + 1) * sizeof(*snapshot->site)));
-	snapshot->birth = need(malloc(((size_t)count + 1) * sizeof(*snapshot->birth)));
+	if (options.random || maker->left-- == 0) {
+		maker->site =
+			(uint32_t)(next_random(from) % SITES * (next_random(from) % SITES) / SITES);
+		maker->left = (uint32_t)(next_random(from) % 40);
+	}
+
+	uint32_t site = maker->site;
+	heap_type_id type = site % 10 == 0 ? HEAP_NO_TYPE : 3 + site % (TYPES - 3);
+	uint64_t element = type ? all_types->types[type].size : 0;
+	uint64_t elements = site % 7 == 0 && type ? 1 + next_random(from) % 20 : 1;
+	uint64_t enough = enough_elements(i, element);
+
+	object.elements = elements < enough ? enough : elements;
+	object.size =
+		type && !options.random ? object.elements * element : 16 + next_random(from) % 512;
+	if (options.program && !type)
+		object.size += enough_elements(i, 8) * 8;
+	object.type = type;
+	object.evidence = type ? (uint8_t)(1 + site % 6) : HEAP_EVIDENCE_NONE;
+	object.site = site;
+	object.birth = (uint32_t)(options.random ? next_random(from) % EPOCHS
+						 : (i / 5000 + next_random(from) % 4) % EPOCHS);
+	if (i % REPLACED < options.number)
+		object.birth = EPOCHS + i % REPLACED;
+	// Header and chunk: as libheapsnap.so and glibc lay blocks out.
+	maker->address += (object.size + 8 + 16 + 15) / 16 * 16;
+	if (next_random(from) % 10 == 0)
+		maker->address += 16 * (next_random(from) % 40);
+	return object;
+}
+
+// Goes through all objects once, and notes where each piece begins.
+static void find_pieces(const struct heap_types *types)
+{
+	struct maker maker = { .state = state, .address = 0x555555560010 };
+
+	all_types = types;
+	makers = need(calloc((size_t)options.objects / PIECE + 1, sizeof(*makers)));
+	for (heap_object_id i = 0; i < options.objects; i++) {
+		if (i % PIECE == 0)
+			makers[i / PIECE] = maker;
+		make_object(&maker, i);
+	}
+	state = maker.state;
+}
+
+// A maker that makes object @p first next.
+static struct maker maker_at(heap_object_id first)
+{
+	struct maker maker = makers[first / PIECE];
+
+	for (heap_object_id i = first / PIECE * PIECE; i < first; i++)
+		make_object(&maker, i);
+	return maker;
+}
+
+static uint64_t value_of(const struct object *object, enum heap_columns column)
+{
+	switch (column) {
+	case HEAP_COLUMN_ADDRESS:
+		return object->address;
+	case HEAP_COLUMN_SIZE:
+		return object->size;
+	case HEAP_COLUMN_TYPE:
+		return object->type;
+	case HEAP_COLUMN_ELEMENTS:
+		return object->elements;
+	case HEAP_COLUMN_EVIDENCE:
+		return object->evidence;
+	case HEAP_COLUMN_SITE:
+		return object->site;
+	case HEAP_COLUMN_BIRTH:
+		return object->birth;
+	default:
+		return 0;
+	}
+}
+
+static void make_column(void *context, enum heap_columns column, heap_object_id first,
+			uint32_t count, uint64_t *values)
+{
+	struct maker maker = maker_at(first);
+
+	(void)context;
 	for (uint32_t i = 0; i < count; i++) {
-		if (options.random || left-- == 0) {
-			site = (uint32_t)(below(SITES) * below(SITES) / SITES);
-			left = (uint32_t)below(40);
-		}
+		struct object object = make_object(&maker, first + i);
 
-		heap_type_id type = site % 10 == 0 ? HEAP_NO_TYPE : 3 + site % (TYPES - 3);
-		uint64_t element = type ? snapshot->types.types[type].size : 0;
-		uint64_t elements = site % 7 == 0 && type ? 1 + below(20) : 1;
-		uint64_t enough = enough_elements(snapshot, i, element);
+		values[i] = value_of(&object, column);
+	}
+}
 
-		elements = elements < enough ? enough : elements;
+// The flags of pointers tell if their object has a type.
+static void make_flags(void *context, uint64_t first, size_t count, uint64_t *values)
+{
+	heap_object_id source =
+		heap_partition_point(i, 0, options.objects, edge_first[i + 1] <= first);
+	struct maker maker = maker_at(source);
 
-		snapshot->address[i] = address;
-		snapshot->size[i] = type && !options.random ? elements * element : 16 + below(512);
-		if (options.program && !type)
-			snapshot->size[i] += enough_elements(snapshot, i, 8) * 8;
-		snapshot->type[i] = type;
-		snapshot->elements[i] = elements;
-		snapshot->evidence[i] = type ? (uint8_t)(1 + site % 6) : HEAP_EVIDENCE_NONE;
-		snapshot->site[i] = site;
-		snapshot->birth[i] =
-			(uint32_t)(options.random ? below(EPOCHS) : (i / 5000 + below(4)) % EPOCHS);
-		if (i % REPLACED < options.number)
-			snapshot->birth[i] = EPOCHS + i % REPLACED;
-		// Header and chunk: as libheapsnap.so and glibc lay blocks out.
-		address += (snapshot->size[i] + 8 + 16 + 15) / 16 * 16;
-		if (below(10) == 0)
-			address += 16 * below(40);
+	(void)context;
+	for (uint64_t i = first; i < first + count; source++) {
+		uint8_t flags = make_object(&maker, source).type ? HEAP_EDGE_TYPED : 0;
+
+		for (; i < first + count && i < edge_first[source + 1]; i++)
+			*values++ = flags;
 	}
 }
 
 // Edges of one object: at ascending slots, to near or far objects.
-static void make_edges_of(struct heap_snapshot *snapshot, heap_object_id object, uint32_t wanted)
+static void make_edges_of(struct heap_stored_edges *edges, heap_object_id object, uint64_t size,
+			  uint32_t wanted)
 {
-	uint32_t slots = (uint32_t)(snapshot->size[object] / 8);
+	uint32_t slots = (uint32_t)(size / 8);
 	uint32_t slot = 0;
 
 	for (uint32_t i = 0; i < wanted && slot < slots; i++) {
-		uint32_t edge = snapshot->edge_count++;
 		uint64_t target = below(options.objects);
 
 		if (!options.random && below(2) && object > 100)
 			target = object - below(100);
-		snapshot->edge_slot[edge] = slot;
-		snapshot->edge_target[edge] = (heap_object_id)target;
-		snapshot->edge_interior[edge] = below(20) == 0 ? 16 : 0;
-		snapshot->edge_flags[edge] = snapshot->type[object] ? HEAP_EDGE_TYPED : 0;
+		heap_stored_edges_add(edges, object, slot, (heap_object_id)target,
+				      below(20) == 0 ? 16 : 0);
+		edge_first[object + 1]++;
 		slot += 1 + (uint32_t)below(3);
 	}
 }
 
-static void make_edges(struct heap_snapshot *snapshot)
+static void make_edges(struct heap_stored_edges *edges)
 {
 	size_t capacity = (size_t)((double)options.objects * (options.edges + 1)) + 100;
+	struct maker maker = makers[0];
 	double owed = 0;
 
-	snapshot->edge_first = need(malloc(((size_t)options.objects + 1) * 4));
-	snapshot->edge_target = need(malloc(capacity * 4));
-	snapshot->edge_slot = need(malloc(capacity * 4));
-	snapshot->edge_interior = need(malloc(capacity * 4));
-	snapshot->edge_flags = need(malloc(capacity));
 	for (uint32_t i = 0; i < options.objects; i++) {
 		// From 0 to twice the mean, and the mean all in all.
 		double wanted = (double)below(1000) / 1000 * 2 * options.edges + owed;
 
-		snapshot->edge_first[i] = snapshot->edge_count;
-		wanted = wanted > (double)(capacity - 100 - snapshot->edge_count) ? 0 : wanted;
-		make_edges_of(snapshot, i, (uint32_t)wanted);
-		owed = wanted - (double)(snapshot->edge_count - snapshot->edge_first[i]);
+		wanted = wanted > (double)(capacity - 100 - edge_first[i]) ? 0 : wanted;
+		edge_first[i + 1] = edge_first[i];
+		make_edges_of(edges, i, make_object(&maker, i).size, (uint32_t)wanted);
+		owed = wanted - (double)(edge_first[i + 1] - edge_first[i]);
 		owed = owed > 4 ? 4 : owed;
 	}
-	snapshot->edge_first[options.objects] = snapshot->edge_count;
 }
 
 // Half of it like numbers and pointers, half like text.
@@ -380,7 +486,7 @@ static struct heap_error *read_content(void *context, heap_object_id object, uin
 	(void)address;
 	for (size_t i = 0; i < size; i++)
 		buffer[i] = object % 2  ? (uint8_t)("etaoin shrdlu"[below(13)])
-			    : i % 8 < 3 ? (uint8_t)next_random()
+			    : i % 8 < 3 ? (uint8_t)next_random(&state)
 					: 0;
 	return NULL;
 }
@@ -458,34 +564,44 @@ int main(int argc, char **argv)
 {
 	struct heap_snapshot *snapshot = need(calloc(1, sizeof(*snapshot)));
 	char temporary[] = "/tmp/generate-XXXXXX";
+	struct heap_stored_edges *edges;
 	double start, seconds;
 	int descriptor;
 
 	parse_options(argc, argv);
 	make_tables(snapshot);
+	snapshot->object_count = options.objects;
+	edge_first = need(calloc((size_t)options.objects + 2, sizeof(*edge_first)));
 	if (options.program)
-		count_pointers(snapshot);
-	make_objects(snapshot);
-	if (options.program)
-		write_pointers(snapshot);
-	else
-		make_edges(snapshot);
+		count_pointers();
+	find_pieces(&snapshot->types);
 	descriptor = options.file ? open(options.file, O_RDWR | O_CREAT | O_TRUNC, 0600)
 				  : mkstemp(temporary);
 	if (descriptor < 0) {
 		perror(options.file ? options.file : temporary);
 		return 1;
 	}
+	check(heap_stored_edges_create(&edges));
+	if (options.program)
+		store_pointers(edges);
+	else
+		make_edges(edges);
 	start = now();
 	check(heap_snapshot_write(snapshot, descriptor,
 				  &(struct heap_snapshot_source){
-					  .content = options.content ? read_content : NULL }));
+					  .content = options.content ? read_content : NULL,
+					  .column = make_column,
+					  .edges = edges,
+					  .edge_flags = make_flags,
+				  }));
 	seconds = now() - start;
 	printf("objects %u\n", snapshot->object_count);
-	printf("edges_per_object %.2f\n", (double)snapshot->edge_count / snapshot->object_count);
+	printf("edges_per_object %.2f\n",
+	       (double)heap_stored_edges_count(edges) / snapshot->object_count);
 	printf("write %.3f\n", seconds);
 	printf("bytes_per_object %.2f\n",
 	       (double)lseek(descriptor, 0, SEEK_END) / snapshot->object_count);
+	heap_stored_edges_destroy(edges);
 	heap_snapshot_close(snapshot);
 	if (!options.write_only)
 		reread(options.file ? options.file : temporary);
