@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct heapsnap_process heapsnap_process;
@@ -76,15 +77,31 @@ static int note_tls_module(struct dl_phdr_info *info, size_t size, void *context
 	return 0;
 }
 
+// True if a name beside the executable is another one of the same file, as redis-server is of redis-check-rdb.
+// @param executable  its path; is changed
+static bool is_alias(const char *name, char *executable, size_t size)
+{
+	char *file = strrchr(executable, '/');
+	struct stat own, other;
+
+	if (!file || stat(executable, &own) != 0)
+		return false;
+	heapsnap_format_text(file + 1, executable + size, name);
+	return stat(executable, &other) == 0 && other.st_dev == own.st_dev &&
+	       other.st_ino == own.st_ino;
+}
+
 static void note_program(struct heapsnap_process *process)
 {
-	char path[HEAPSNAP_PATH_MAX];
+	char path[HEAPSNAP_PATH_MAX], executable[HEAPSNAP_PATH_MAX];
 	ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
 	const char *name = program_invocation_short_name;
 
 	if (length > 0) {
 		path[length] = '\0';
-		name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+		strcpy(executable, path);
+		if (strchr(name, '/') || !is_alias(name, executable, sizeof(executable)))
+			name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
 	}
 	heapsnap_format_text(process->program, process->program + sizeof(process->program), name);
 	if (!getcwd(process->directory, sizeof(process->directory)))

@@ -224,21 +224,61 @@ void process_thread_comm(const struct process *process, pid_t tid, char *buffer,
 	read_line(process, path, buffer, size);
 }
 
-void process_name(const struct process *process, char *buffer, size_t size)
+// The path of the executable, as the kernel has it. @return false if it is not known
+static bool read_executable(const struct process *process, char *path, size_t size)
 {
-	char path[PATH_MAX + sizeof(" (deleted)")];
-	ssize_t length = readlinkat(process->folder, "exe", path, sizeof(path) - 1);
+	ssize_t length = readlinkat(process->folder, "exe", path, size - 1);
 	struct stat status;
-	const char *slash;
 
-	if (length <= 0) {
-		process_comm(process, buffer, size);
-		return;
-	}
+	if (length <= 0)
+		return false;
 	path[length] = '\0';
 	// A file may be called so, too.
 	if (fstatat(process->folder, "exe", &status, 0) != 0 || status.st_nlink == 0)
 		mapping_strip_deleted(path);
+	return true;
+}
+
+// True if a name beside the executable is another one of the same file, as redis-server is of redis-check-rdb.
+static bool is_alias(const struct process *process, const char *executable, const char *name)
+{
+	char path[PATH_MAX + sizeof("root") + NAME_MAX];
+	const char *slash = strrchr(executable, '/');
+	struct stat other, own;
+
+	if (name[0] == '\0' || name[0] == '.' || strchr(name, '/') || !slash)
+		return false;
+	snprintf(path, sizeof(path), "root%.*s/%.*s", (int)(slash - executable), executable,
+		 NAME_MAX, name);
+	return fstatat(process->folder, path, &other, 0) == 0 &&
+	       fstatat(process->folder, "exe", &own, 0) == 0 && other.st_dev == own.st_dev &&
+	       other.st_ino == own.st_ino;
+}
+
+// The name that the process was started by, which it may have put further words behind.
+static void read_first_argument(const struct process *process, char *buffer, size_t size)
+{
+	char line[PATH_MAX];
+	const char *slash;
+
+	read_line(process, "cmdline", line, sizeof(line));
+	line[strcspn(line, " :")] = '\0';
+	slash = strrchr(line, '/');
+	snprintf(buffer, size, "%s", slash ? slash + 1 : line);
+}
+
+void process_name(const struct process *process, char *buffer, size_t size)
+{
+	char path[PATH_MAX + sizeof(" (deleted)")];
+	const char *slash;
+
+	if (!read_executable(process, path, sizeof(path))) {
+		process_comm(process, buffer, size);
+		return;
+	}
+	read_first_argument(process, buffer, size);
+	if (is_alias(process, path, buffer))
+		return;
 	slash = strrchr(path, '/');
 	snprintf(buffer, size, "%s", slash ? slash + 1 : path);
 }

@@ -84,7 +84,10 @@ void process_comm(const struct process *process, char *buffer, size_t size);
 /** The name of one of its threads, "" if that is unknown. @param size  at least 1 */
 void process_thread_comm(const struct process *process, pid_t tid, char *buffer, size_t size);
 
-/** The file name of its executable, or else the name of its main thread. */
+/**
+ * The name that it was started by if that is one of its executable, or else the file name of the executable, or
+ * the name of its main thread.
+ */
 void process_name(const struct process *process, char *buffer, size_t size);
 
 /** True if one of its threads has that name. */

@@ -116,18 +116,14 @@ static const char *site_name(struct rows *rows, heap_site_id site)
 	return rows->sites[site];
 }
 
-// The build id of the program itself: the module of that name.
+// The build id of the program itself.
 static const char *find_build(const struct heap_snapshot *snapshot)
 {
-	for (uint32_t i = 0; i < snapshot->module_count; i++) {
-		const char *path = heap_snapshot_string(snapshot, snapshot->modules[i].path);
-		const char *slash = strrchr(path, '/');
+	uint32_t module = heap_snapshot_program_module(snapshot);
 
-		if (strcmp(path, snapshot->info.program) == 0 ||
-		    strcmp(slash ? slash + 1 : path, snapshot->info.program) == 0)
-			return heap_snapshot_string(snapshot, snapshot->modules[i].build_id);
-	}
-	return "";
+	return module == snapshot->module_count
+		       ? ""
+		       : heap_snapshot_string(snapshot, snapshot->modules[module].build_id);
 }
 
 // Runs a writer of lines.
