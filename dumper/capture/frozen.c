@@ -23,7 +23,7 @@ enum {
 };
 
 static const uint64_t READY_WAIT_NS = 1000000000;
-static const uint64_t LINGER_NS = 250000000;
+static const time_t LINGER_S = 1;
 
 // The program's files, sockets and pipes must close when the program closes them; all but its
 // standard error, if that is to get a report.
@@ -260,10 +260,11 @@ static void report_for_program(const struct heapsnap_shared *shared, uint32_t wa
 				is_alone ? "; the program has ended" : "; the program goes on");
 }
 
-// If no process waits, heapsnap capture reads the result from this memory alone.
+// If no process waits, heapsnap capture reads the result from this memory alone. On a busy machine a
+// process may not run for half a second.
 static void linger(uint32_t waiter)
 {
-	struct timespec time = { 0, (long)LINGER_NS };
+	struct timespec time = { LINGER_S, 0 };
 
 	if (!is_awaited(waiter))
 		HEAPSNAP_SYSTEM_2(SYS_nanosleep, &time, NULL);

@@ -290,30 +290,55 @@ static void step_pair(struct heapsnap_values *values, uint32_t word)
 	transfer(values, field(word, 10, 5), is_load, address, displacement + size);
 }
 
-// One register, at an address that the instruction has a displacement of.
-static void step_single(struct heapsnap_values *values, uint32_t word, bool is_scaled)
+// One register, at an address and a displacement.
+static void access_single(struct heapsnap_values *values, uint32_t word,
+			  struct heapsnap_value address, int64_t displacement)
 {
 	enum {
-		AFTER = 1,
-		BEFORE = 3,
 		PREFETCH = 3 << 2 | 2, // size and operation
 	};
 	uint32_t size = field(word, 30, 2), operation = field(word, 22, 2);
-	uint32_t mode = is_scaled ? 0 : field(word, 10, 2);
-	int64_t displacement =
-		is_scaled ? (int64_t)field(word, 10, 12) << size : signed_field(word, 12, 9);
-	struct heapsnap_value address = values->registers[rn_of(word)];
 
-	if (mode == AFTER || mode == BEFORE) {
-		address = index_base(values, rn_of(word), mode == AFTER, displacement);
-		displacement = 0;
-	}
 	if (field(word, 26, 1) || (size << 2 | operation) == PREFETCH)
 		return;
 	if (size < 2 && operation != 0) // bytes and halves are no sizes
 		lose(values, rd_of(word));
 	else
 		transfer(values, rd_of(word), operation != 0, address, displacement);
+}
+
+// One register, at an address that the instruction has a displacement of.
+static void step_single(struct heapsnap_values *values, uint32_t word, bool is_scaled)
+{
+	enum {
+		AFTER = 1,
+		BEFORE = 3,
+	};
+	uint32_t mode = is_scaled ? 0 : field(word, 10, 2);
+	int64_t displacement = is_scaled ? (int64_t)field(word, 10, 12) << field(word, 30, 2)
+					 : signed_field(word, 12, 9);
+	struct heapsnap_value address = values->registers[rn_of(word)];
+
+	if (mode == AFTER || mode == BEFORE) {
+		address = index_base(values, rn_of(word), mode == AFTER, displacement);
+		displacement = 0;
+	}
+	access_single(values, word, address, displacement);
+}
+
+// Exclusive and ordered loads and stores, compare and swap: a store changes at most its status register.
+static void step_ordered(struct heapsnap_values *values, uint32_t word)
+{
+	bool is_load = field(word, 22, 1), is_pair_swapped = (word & 0x80a00000) == 0x00200000;
+	unsigned status = rm_of(word);
+
+	lose(values, status);
+	if (is_pair_swapped && status != ZERO)
+		lose(values, status + 1);
+	if (is_load) {
+		lose(values, rd_of(word));
+		lose(values, field(word, 10, 5));
+	}
 }
 
 // @return false if the effect is not known
@@ -336,7 +361,9 @@ static bool step_memory(struct heapsnap_values *values, uint32_t word)
 		}
 		if (field(word, 10, 1)) // ldraa, which may write to its base
 			return false;
-		if (!is_vector) // with an index register, or atomic
+		if (field(word, 11, 1)) // with an index register
+			access_single(values, word, heapsnap_value_unknown, 0);
+		else if (!is_vector) // atomic
 			lose(values, rd_of(word));
 		return true;
 	case 2: // 01: literals
@@ -349,9 +376,7 @@ static bool step_memory(struct heapsnap_values *values, uint32_t word)
 				values->registers[rn_of(word)] = heapsnap_value_unknown;
 			return true;
 		}
-		lose(values, rd_of(word));
-		lose(values, field(word, 10, 5));
-		lose(values, rm_of(word));
+		step_ordered(values, word);
 		return true;
 	default:
 		if (is_vector && field(word, 23, 1))

@@ -55,6 +55,25 @@ APART static void *cleared(size_t size)
 	return memset(checked(size), 0, size);
 }
 
+static void *table[8];
+static volatile long table_length;
+
+APART static void *listed(size_t size)
+{
+	void *block = malloc(size);
+
+	table[table_length++ % 8] = block;
+	return block;
+}
+
+APART static void *published(size_t size)
+{
+	void *block = malloc(size);
+
+	__atomic_store_n(&table[0], block, __ATOMIC_RELEASE);
+	return block;
+}
+
 APART static int *one(int value)
 {
 	int *block = checked(sizeof(*block) + 20);
@@ -101,6 +120,10 @@ static void knows_thin_wrappers(void **state)
 	assert_true(count_passing((uint64_t)resized) > 0);
 	assert_true(count_passing((uint64_t)prefixed) > 0);
 	assert_true(count_passing((uint64_t)cleared) > 0);
+	assert_true(count_passing((uint64_t)listed) > 0);
+	assert_true(count_passing((uint64_t)published) > 0);
+	free(listed(4));
+	free(published(5));
 	free(array(1, 2));
 	free(cleared(3));
 }
