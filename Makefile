@@ -44,6 +44,8 @@ SANITIZERS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all 
 # libdwarf has had a file for pkg-config since 2022 only; Debian 12's is older.
 DWARF_LIBS := $(or $(shell pkg-config --libs libdwarf 2>/dev/null),-ldwarf)
 FLAGS      += $(shell pkg-config --cflags libdwarf 2>/dev/null)
+# gcc's functions for atomics on aarch64 need glibc's __getauxval, which musl-gcc does not link.
+FLAGS      += $(if $(findstring musl-gcc,$(CC)),$(if $(filter aarch64%,$(shell $(CC) -dumpmachine)),-mno-outline-atomics))
 # libiberty is gcc's own demangler.
 LIBS      = $(DWARF_LIBS) $(shell pkg-config --libs $(PKGS)) -liberty -ldl -lm -pthread
 # For heapsh and the batch tools alone.
@@ -196,6 +198,9 @@ $(BUILD)/t/unit/%.t: $(BUILD)/t/unit/%.o $(BUILD)/libheapgraph.a
 # The other tests of files use zlib.
 $(BUILD)/t/unit/inflate.t: UNIT_LIBS += $(DEFLATE_LIBS)
 
+# Counts how many DIEs are read.
+$(BUILD)/t/unit/dwarf_types.t: UNIT_LIBS += -Wl,--wrap=heap_dwarf_dies_read
+
 # The part of the writer that reads core files, and finds blocks by the structures of allocators.
 WALKS := $(patsubst %,dumper/writer/scan/%.c,block_grid blocks blocks_glibc blocks_jemalloc blocks_mimalloc blocks_musl \
 	blocks_tcmalloc core_file glibc_chunks glibc_free glibc_mapped glibc_states image object_kinds objects window)
@@ -206,6 +211,8 @@ $(BUILD)/t/unit/names.t: $(BUILD)/dumper/command/names.o
 $(BUILD)/t/unit/blocks.t: $(WALKS:%.c=$(BUILD)/%.o)
 $(BUILD)/t/unit/backtraces.t: $(WALKS:%.c=$(BUILD)/%.o) $(BUILD)/dumper/writer/scan/backtraces.o
 $(BUILD)/t/unit/thread_pointers.t: $(WALKS:%.c=$(BUILD)/%.o) $(BUILD)/dumper/writer/scan/thread_pointers.o
+$(BUILD)/t/unit/arena_owners.t: $(WALKS:%.c=$(BUILD)/%.o) $(BUILD)/dumper/writer/base/progress.o \
+	$(addprefix $(BUILD)/dumper/writer/infer/,arena_owners.o arenas.o)
 $(BUILD)/t/unit/standard_library.t: $(BUILD)/dumper/base/standard_library.o
 $(BUILD)/t/unit/pieces.t: $(BUILD)/dumper/writer/base/pieces.o
 
@@ -309,11 +316,11 @@ LUA_SOURCES := $(filter-out %/lua.c %/luac.c %/onelua.c,$(wildcard $(BUILD)/real
 LUA_OBJECTS := $(patsubst $(BUILD)/real/lua-source/src/%.c,$(BUILD)/truth/lua-%.o,$(LUA_SOURCES))
 
 $(LUA_OBJECTS): $(BUILD)/truth/lua-%.o: $(BUILD)/real/lua-source/src/%.c
-	$(Q)gcc -g -O2 -DLUA_USE_LINUX -c -o $@ $<
+	$(Q)$(GCC) -g -O2 -DLUA_USE_LINUX -c -o $@ $<
 
 $(BUILD)/truth/lua.gcc-O2: t/truth/lua-host.c $(TRUTH_PARTS) $(LUA_OBJECTS) $(BUILD)/truth/truth.o
 	$(call say,PROG,$@)
-	$(Q)gcc -g -O2 -D_GNU_SOURCE -iquote . -I$(BUILD)/real/lua-source/src -o $@ $< $(LUA_OBJECTS) \
+	$(Q)$(GCC) -g -O2 -D_GNU_SOURCE -iquote . -I$(BUILD)/real/lua-source/src -o $@ $< $(LUA_OBJECTS) \
 		$(BUILD)/truth/truth.o -Wl,-E -lm -ldl
 
 $(BUILD)/t/bench/%: t/bench/%.c $(BUILD)/libheapgraph.a

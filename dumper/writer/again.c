@@ -296,7 +296,7 @@ static struct heap_error *count_heads(const struct capture *capture, struct head
 
 		if (size > sizeof(words))
 			size = sizeof(words);
-		image_read_padded(&capture->image, objects->address[i], words, size);
+		image_read_padded(&capture->image, objects_address(objects, i), words, size);
 		for (size_t j = 0; j < size / 8; j++) {
 			const struct image_mapping *mapping =
 				modules_find(&capture->modules, words[j])
@@ -316,7 +316,7 @@ static struct heap_error *count_heads(const struct capture *capture, struct head
 // True if an object had a name, and now has none.
 static bool has_lost_name(const struct again *again, heap_object_id object)
 {
-	uint8_t evidence = again->capture.snapshot.evidence[object];
+	uint8_t evidence = names_of(&again->capture.names, object)->evidence;
 	uint8_t old = again->old->evidence[object];
 
 	return (evidence == HEAP_EVIDENCE_NONE || evidence == HEAP_EVIDENCE_SHAPE) &&
@@ -345,8 +345,8 @@ static struct heap_error *keep_old_types(struct again *again)
 		if (!has_lost_name(again, i))
 			continue;
 		snapshot->type[i] = map[kept_map[old->type[i]]];
-		snapshot->elements[i] = old->elements[i];
-		snapshot->evidence[i] = old->evidence[i];
+		HEAP_TRY(names_set(&again->capture.names, i, snapshot->type[i], old->elements[i],
+				   old->evidence[i]));
 	}
 	return NULL;
 }
@@ -421,6 +421,26 @@ static struct heap_error *read_content(void *context, heap_object_id object, uin
 	return heap_snapshot_read_content(again->old, object, buffer, size, &kept);
 }
 
+// Makes the columns of what names tell.
+HEAP_MUST_CHECK
+static struct heap_error *make_names(struct capture *capture)
+{
+	struct heap_snapshot *snapshot = &capture->snapshot;
+	size_t count = (size_t)snapshot->object_count + 1;
+
+	snapshot->elements = calloc(count, sizeof(*snapshot->elements));
+	snapshot->evidence = calloc(count, sizeof(*snapshot->evidence));
+	if (!snapshot->elements || !snapshot->evidence)
+		return heap_error_out_of_memory();
+	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
+		const struct name *name = names_of(&capture->names, i);
+
+		snapshot->elements[i] = name->elements;
+		snapshot->evidence[i] = name->evidence;
+	}
+	return NULL;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *store(struct again *again)
 {
@@ -433,6 +453,7 @@ static struct heap_error *store(struct again *again)
 	for (heap_object_id i = 0; i < snapshot->object_count; i++)
 		snapshot->site[i] = capture->site_of_kind[capture->objects.kind[i]];
 	HEAP_TRY(store_keep_types(capture));
+	HEAP_TRY(make_names(capture)); // which damaged types may have taken
 	HEAP_TRY(store_fill_modules(capture));
 	snapshot->strings = strings_take(&capture->strings, &snapshot->string_size);
 	snapshot->info.untyped = 0;

@@ -75,7 +75,18 @@ static void make_backtraces(const struct capture *capture, heap_object_id first,
 		values[own[at].object - first] = own[at].backtrace;
 }
 
-// Values that all objects of a kind share become columns only while they are written.
+// Elements and evidence, where types were wanted.
+static void make_names(const struct names *names, enum heap_columns column, heap_object_id first,
+		       uint32_t count, uint64_t *values)
+{
+	for (uint32_t i = 0; names->of && i < count; i++) {
+		const struct name *name = names_of(names, first + i);
+
+		values[i] = column == HEAP_COLUMN_ELEMENTS ? name->elements : name->evidence;
+	}
+}
+
+// Values that many objects share become columns only while they are written.
 static void make_column(void *context, enum heap_columns column, heap_object_id first,
 			uint32_t count, uint64_t *values)
 {
@@ -86,9 +97,11 @@ static void make_column(void *context, enum heap_columns column, heap_object_id 
 
 	if (column == HEAP_COLUMN_BACKTRACE)
 		make_backtraces(capture, first, count, values);
+	if (column == HEAP_COLUMN_ELEMENTS || column == HEAP_COLUMN_EVIDENCE)
+		make_names(&capture->names, column, first, count, values);
 	for (uint32_t i = 0; i < count; i++) {
 		if (column == HEAP_COLUMN_ADDRESS)
-			values[i] = objects->address[first + i];
+			values[i] = objects_address(objects, first + i);
 		else if (column == HEAP_COLUMN_SIZE)
 			values[i] = objects_size(objects, first + i);
 		else if (column == HEAP_COLUMN_SITE)
@@ -279,8 +292,7 @@ static struct heap_error *drop_types(struct capture *capture)
 	for (heap_object_id i = 0; snapshot->type && i < capture->objects.count; i++) {
 		snapshot->type[i] = snapshot->conflict_type[i] = HEAP_NO_TYPE;
 		snapshot->conflicts[i] = 0;
-		snapshot->elements[i] = 0;
-		snapshot->evidence[i] = HEAP_EVIDENCE_NONE;
+		names_take(&capture->names, i);
 	}
 	for (heap_root_id i = 0; i < snapshot->root_count; i++)
 		snapshot->roots[i].type = HEAP_NO_TYPE;

@@ -50,14 +50,21 @@ bool heap_repetition_has_slots(const struct heap_repetition *repetition)
 	       (repetition->flexible_slots && repetition->flexible_slots->count > 0);
 }
 
-static uint32_t find_slots(const struct heap_slots *slots, uint64_t offset, uint32_t *first)
+bool heap_repetition_has_room(const struct heap_repetition *repetition, uint64_t offset,
+			      uint64_t size)
 {
-	uint32_t end = heap_partition_point(i, 0, slots->count, slots->list[i].offset < offset);
+	uint64_t start = 0, stride = repetition->stride;
 
-	*first = end;
-	while (end < slots->count && slots->list[end].offset == offset)
-		end++;
-	return end;
+	if (repetition->flexible_slots && offset >= repetition->flexible_offset) {
+		start = repetition->flexible_offset;
+		stride = repetition->flexible_stride;
+	} else if (offset < stride) {
+		return true;
+	}
+	if (stride == 0 || offset >= size)
+		return stride == 0;
+	offset -= (offset - start) % stride;
+	return stride <= size - offset;
 }
 
 const struct heap_slots *heap_repetition_slots_at(const struct heap_repetition *repetition,
@@ -71,6 +78,6 @@ const struct heap_slots *heap_repetition_slots_at(const struct heap_repetition *
 	} else if (repetition->stride > 0 && offset >= repetition->stride) {
 		offset %= repetition->stride;
 	}
-	*end = find_slots(slots, offset, first);
+	*end = heap_slots_at(slots, offset, first);
 	return *first < *end ? slots : NULL;
 }

@@ -41,6 +41,13 @@ struct heap_error *heap_repetitions_find(struct heap_repetitions *repetitions, h
 /** True if there is any pointer. */
 bool heap_repetition_has_slots(const struct heap_repetition *repetition);
 
+/**
+ * True if the value or element that an offset lies in ends within a block of a size. Bytes behind the last
+ * one are the allocator's. The first value always counts: the block has its type.
+ */
+bool heap_repetition_has_room(const struct heap_repetition *repetition, uint64_t offset,
+			      uint64_t size);
+
 /** The slots at an offset of a block: [*first, *end) of the result; NULL if there are none. */
 const struct heap_slots *heap_repetition_slots_at(const struct heap_repetition *repetition,
 						  uint64_t offset, uint32_t *first, uint32_t *end);

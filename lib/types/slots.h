@@ -38,4 +38,12 @@ void heap_slot_table_deinit(struct heap_slot_table *table);
 const struct heap_slots *heap_slot_table_get(const struct heap_slot_table *table,
 					     heap_type_id type);
 
+/**
+ * Finds the pointers at an offset of a value.
+ *
+ * @param first  gets the index of the first one
+ * @return the index behind the last one; *first if there are none
+ */
+uint32_t heap_slots_at(const struct heap_slots *slots, uint64_t offset, uint32_t *first);
+
 #endif

@@ -13,6 +13,14 @@ static bool is_open(const struct heap_type *array)
 	       ((array->flags & HEAP_TYPE_FLEXIBLE) || array->count <= 1);
 }
 
+// True for a struct that is nothing but an array of one element: it has no header, and its length is a constant that
+// happens to be 1.
+static bool is_headless(const struct heap_type *compound, const struct heap_type *array)
+{
+	return compound->members == 1 && array->kind == HEAP_TYPE_ARRAY &&
+	       !(array->flags & HEAP_TYPE_FLEXIBLE) && array->count == 1;
+}
+
 // The smallest element of a union of such arrays: a whole number of them fits any block. HEAP_NO_TYPE if
 // there is another member.
 static heap_type_id smallest_element(const struct heap_types *types, const struct heap_type *choice)
@@ -49,6 +57,8 @@ bool heap_types_flexible(const struct heap_types *types, heap_type_id type, uint
 		const struct heap_type *member = &types->types[heap_types_strip(types, last->type)];
 
 		start += last->offset;
+		if (depth == 0 && is_headless(compound, member))
+			return false;
 		if (member->kind == HEAP_TYPE_ARRAY || member->kind == HEAP_TYPE_UNION) {
 			heap_type_id found = member->kind == HEAP_TYPE_UNION
 						     ? smallest_element(types, member)

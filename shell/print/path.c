@@ -11,7 +11,8 @@ const char *path_edge_remark(struct session *session, uint32_t interior, uint8_t
 {
 	const char *into = interior ? session_format(session, " + %" PRIu32, interior) : "";
 
-	return session_format(session, "%s%s", into, flags & HEAP_EDGE_TYPED ? "" : " (untyped)");
+	return session_format(session, "%s%s", into,
+			      flags & HEAP_EDGE_TYPED ? "" : " (untyped pointer)");
 }
 
 void path_edge_json(struct session *session, const char *field, uint32_t interior, uint8_t flags)

@@ -65,6 +65,17 @@ SKIP: {
         for '1 4000', '5 4000', '3 3000 small', '4 8000 crossed';
 }
 
+# An allocator inside another file, as that of a program in Rust: its blocks are not known, but it is.
+{
+    my $program = Heapsh->start('embedded', bare => 1);
+    my $file = "$program->{directory}/embedded.snap";
+    my $said = `$build/heapsnap attach --types none --file $file @{[$program->pid]} 2>&1`;
+    my $info = Heapsh::ask_json($file, 'info');
+    is $info->{doubts}, 'blocks of mimalloc are not known: start it by heapsnap run', 'part of another file: by name' or diag $said;
+    cmp_ok $info->{objects}, '>=', 100, 'part of another file: the other blocks';
+    is(($program->finish)[1], 0, 'part of another file: exit status');
+}
+
 SKIP: {
     my ($library) = glob '/usr/lib/*/libtcmalloc_minimal.so.4';
     skip 'no tcmalloc', 1 unless $library;

@@ -107,6 +107,65 @@ int main(int, char **arguments)
 }
 END
 
+# Values of the library in blocks of the program's own, and blocks that look like these. Each has a size of its own.
+Heapsh::write_file("$directory/fields.cc", <<'END');
+#include <cstdio>
+#include <deque>
+#include <list>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_set>
+#include <vector>
+struct Part { long number[3]; };
+struct Record { long number; std::string name; std::vector<int> ages; std::shared_ptr<Part> part; long more[3]; }; // 104
+struct Owner { long number; std::map<int, int> map; std::list<int> list; std::unordered_set<int> hash; std::set<int> set; };
+struct Span { char *begin, *cursor, *end; long more[12]; };                         // 120: its buffer is not full
+struct Sums { long length, capacity; std::string *name; long more[14]; };           // 136
+Record *records[60];
+struct Named { virtual ~Named() = default; std::string name = "a long name behind a vtable"; };
+Owner *owners[60];
+Named *named[60];
+Span *spans[60];
+Sums *sums[60];
+std::vector<std::string> names[20];
+std::vector<std::shared_ptr<Part>> parts;
+std::vector<Record *> all;
+std::map<long, std::vector<long>> tables;
+std::deque<Part> deque;
+int main()
+{
+	for (long i = 0; i < 60; i++) {
+		records[i] = new Record{ i, i % 2 ? "short" : "a name that is too long " + std::to_string(i), {}, {}, { i, i, i } };
+		for (int j = 0; j < i % 7; j++)
+			records[i]->ages.push_back(j);
+		if (i % 3)
+			parts.push_back(records[i]->part = std::make_shared<Part>());
+		all.push_back(records[i]);
+		named[i] = new Named;
+		tables[i].resize(i % 4 * 50, i);
+		owners[i] = new Owner{ i, {}, {}, {}, {} };
+		for (int j = 0; j < i % 3; j++) {
+			owners[i]->map[j] = j;
+			owners[i]->list.push_back(j);
+			owners[i]->hash.insert(j);
+			owners[i]->set.insert(j);
+		}
+		for (long j = 0; j <= i % 5; j++)
+			names[i % 20].push_back("name " + std::to_string(i));
+		char *buffer = new char[200]();
+		spans[i] = new Span{ buffer, buffer + i, buffer + 150, { i } };
+		sums[i] = new Sums{ i, i, nullptr, { i } };
+		deque.push_back(Part{ { i } });
+	}
+	puts("ready");
+	fflush(stdout);
+	while (getchar() != EOF)
+		;
+}
+END
+
 sub capture {
     my ($compiler, $source, @arguments) = @_;
     system("cd $directory && $compiler -o program $source.cc 2>errors") == 0 or return;
@@ -158,7 +217,42 @@ SKIP: {
     is_deeply $libcxx->{'std::__tree_node<{long}, void*>'}, [50, 40], 'libc++: a set';
     is_deeply $libcxx->{'std::__list_node<{ptr}, void*>'}, [50, 24], 'a list';
     is_deeply $libcxx->{'std::__hash_node<{long}, void*>'}, [50, 24], 'an unordered set';
-    is_deeply $libcxx->{'std::__tree_node<{long, long, long, long, long, long, long, long, long}, void*>'}, [50, 104], 'a map';
+    is_deeply $libcxx->{'std::__tree_node<{std::string, long, long, long, long, long, long}, void*>'}, [50, 104], 'a map';
+}
+
+# {type} => how many blocks of the program have the shape
+sub shapes {
+    my ($compiler, $source) = @_;
+    my $file = capture($compiler, $source) or return;
+    my %type;
+    $type{ $_->{type} =~ s/^struct //r =~ s/\[\d+\]$//r }++
+        for grep { $_->{evidence} eq 'shape' } @{ Heapsh::ask_json($file, 'find', 'module', 'program')->{objects} };
+    $type{ $_->{type} =~ s/^class //r =~ s/std::__?\w+_node/node/r =~ s/, void\*//r }++
+        for grep { $_->{type} =~ /vector/ && $_->{evidence} eq 'pointer' } @{ Heapsh::ask_json($file, 'find', 'module', 'program')->{objects} };
+    return (\%type, $file);
+}
+
+# The map of libc++'s deque is a vector of pointers, too.
+for my $way (['libstdc++', 'g++', 1], ['libc++', 'clang++ -stdlib=libc++', 2]) {
+    my ($library, $compiler, $pointers) = @$way;
+    SKIP: {
+        my ($shapes, $file) = shapes("$compiler -O2 -s", 'fields');
+        skip "no $library", 11 unless $shapes;
+        is $shapes->{'{long, std::string, vector, std::shared_ptr, long[3]}'}, 60, "$library: a string, a vector and a shared pointer in a struct"
+            or diag explain $shapes;
+        is $shapes->{'{long, tree, list, hash table, tree}'}, 60, 'a map, a list, an unordered set and a set' or diag explain $shapes;
+        is $shapes->{'node<{long, vector}>'}, 60, 'a map of vectors';
+        is $shapes->{'vector element {std::string}'}, 20, 'vectors of strings';
+        is $shapes->{'vector element {byte[4]}'}, 51, 'vectors of numbers';
+        is $shapes->{'vector element {ptr}'}, $pointers, 'vectors of pointers';
+        is $shapes->{'vector element {std::shared_ptr}'}, 1, 'a vector of shared pointers';
+        is $shapes->{'vector element {long}'}, 45, 'vectors whose lengths are multiples of 50';
+        is scalar(grep { /vector/ } keys %$shapes), 7, 'and no other' or diag explain $shapes;
+        my ($named) = @{ Heapsh::ask_json($file, 'find', 'type', 'Named')->{objects} };
+        like Heapsh::ask($file, 'show', $named->{address}), qr/"a long name behind a vtable"/, 'so is that of a class with a vtable';
+        my ($record) = @{ Heapsh::ask_json($file, 'find', 'type', '{long, std::string*')->{objects} };
+        like Heapsh::ask($file, 'show', $record->{address}), qr/"(?:short|a name that is too long \d+)"/, 'the string is shown';
+    }
 }
 
 done_testing;

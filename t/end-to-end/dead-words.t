@@ -223,4 +223,35 @@ my $pointers = sub { Heapsh::ask_json($named, 'sql', "select count(*) as n from 
 is $pointers->('struct symbol', 16), 0, 'the bytes behind a text are no pointer';
 is $pointers->('char', 0), 0, 'nor are those in a block of characters';
 is $pointers->('struct device', 8), 20, 'but pointers among binary data are';
+# The header in which glibc notes the loaded modules has room for more of them, and never clears it.
+my $header = <<'END';
+#include "dumper/heapsnap.h"
+#include <stdlib.h>
+struct module { long number; double weight; struct module *next; };
+struct found { unsigned long start, end; struct module *map; void *frame; };
+struct dlfo_mappings_segment { struct dlfo_mappings_segment *previous; void *to_free; size_t size, allocated; struct found objects[]; };
+struct dlfo_mappings_segment *segment;
+int main(int argc, char **argv)
+{
+	segment = calloc(1, sizeof(*segment) + 10 * sizeof(segment->objects[0]));
+	segment->to_free = segment;
+	segment->size = 4;
+	segment->allocated = 10;
+	for (int i = 0; i < 10; i++)
+		segment->objects[i].map = calloc(1, i < 4 ? sizeof(struct module) : 5000);
+	return argc > 1 ? heapsnap_dump(argv[1]) | heapsnap_wait() : 2;
+}
+END
+my $filled = Heapsh::capture_source("$directory/filled.c", 'gcc -g -O1', text => $header);
+is Heapsh::ask($filled, 'find', '--count', 'type', 'struct module') =~ s/,.*//sr, 'Total: 4 objects', 'modules up to the count are known';
+is Heapsh::ask_json($filled, 'sql', "select count(*) as n from edges join objects on address = source where type like '%dlfo%'")->[0]{n}, 5,
+    'what lies behind them leads nowhere';
+
+# The allocator rounds sizes up. Where sizes are not known, a pointer in the rest is no member of another element.
+SKIP: {
+    if (my $why = Heapsh::attach_refusal()) { skip $why, 2 }
+    my $file = Heapsh->start('slack', bare => 1)->attach_and_finish;
+    is Heapsh::ask($file, 'find', '--count', 'type', "struct $_->[0]") =~ s/,.*//sr, "Total: $_->[1] objects", "attached: $_->[0]s"
+        for [ring => 50], [chain => 100];
+}
 done_testing;

@@ -10,6 +10,7 @@ use File::Temp qw(tempdir);
 use Heapsh;
 use Test::More;
 use Time::HiRes qw(sleep time);
+use Tools;
 
 my $sources = abs_path('t/forms');
 my $directory = tempdir(CLEANUP => 1);
@@ -150,4 +151,40 @@ is note_after(), '', 'undisturbed, all is read';
 sub crash { return 'not read: heapsnap-writer crashed by it (' . ($ENV{SANITIZE} ? 'status 1' : "signal $_[0]") . ')' }
 is note_after('SEGV'), crash(11), 'a fault';
 is note_after('BUS'), crash(7), 'a file that is cut off while it is mapped';
+
+# --- members in members ------------------------------------------------------------------------
+
+# All at one place, 60 to the power of 12 of them. Only clang compiles that in any time.
+SKIP: {
+    skip 'no clang', 1 unless has('clang');
+    open my $nested, '>', "$directory/nested.c" or die;
+    print $nested "#include <stdio.h>\n#include <stdlib.h>\nstruct level_0 {};\n",
+        map { my $inner = $_ - 1; "struct level_$_ { struct level_$inner " . join(', ', map { "m$_" } 1 .. 60) . "; };\n" } 1 .. 12;
+    print $nested <<'END';
+struct deep {
+	struct level_12 levels;
+	long number;
+	struct deep *next;
+} *all;
+int main(void)
+{
+	setvbuf(stdout, NULL, _IONBF, 0);
+	for (int i = 0; i < 100; i++) {
+		struct deep *deep = calloc(1, sizeof(*deep));
+		deep->number = i;
+		deep->next = all;
+		all = deep;
+	}
+	puts("ready");
+	while (getchar() != EOF)
+		;
+	return 0;
+}
+END
+    close $nested;
+    run('clang -g -o nested nested.c');
+    my $program = start('nested');
+    is Heapsh::ask_json($program->capture, 'find', '--count', 'type', 'struct deep')->{count}, 100, 'members nested in each other at one place';
+    $program->finish;
+}
 done_testing;

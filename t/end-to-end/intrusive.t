@@ -12,6 +12,8 @@ my $file = $program->capture;
 is Heapsh::ask_json($file, 'find', '--count', 'type', 'struct connection')->{count}, 3000, 'all nodes have their type';
 is Heapsh::ask_json($file, 'find', '--count', 'type', 'struct connection', 'leaked')->{count}, 0, 'and are held';
 is Heapsh::ask_json($file, 'leaks')->{classes}{interior}{objects}, 0, 'by links that are meant to point to a member';
+is_deeply [grep { $_->{type} =~ /keyword/ } @{ Heapsh::ask_json($file, 'count') }], [],
+    'free buffers have no type that nothing but their link tells of';
 $program->finish;
 is $program->errors, '', 'nothing was said';
 done_testing;

@@ -30,4 +30,16 @@ SKIP: {
     $program->finish;
     is $program->errors, '', 'nothing was said';
 }
+
+# Places that are farther in a block than 32 bits reach are not known.
+SKIP: {
+    skip 'a sanitizer takes all memory', 2 if $ENV{SANITIZE};
+    $program = Heapsh->start('vast');
+    $file = $program->capture;
+    my %known = map { $_->{type} => $_->{objects} } @{ Heapsh::ask_json($file, 'count') };
+    $program->finish;
+    skip 'no memory for a block of 5 GiB', 2 unless $known{'(the rest of pools)'};
+    is $known{'struct near'}, 2, 'parts near the start are known';
+    is $known{'struct far'}, undef, 'no part is seen where none is';
+}
 done_testing;

@@ -64,7 +64,179 @@ for my $way (
     my $file = $program->capture;
     $program->finish;
     is Heapsh::ask_json($file, 'find', '--count', 'type', 'item')->{count} // 0, $items, "$name: types where there are any" if $items;
-    is Heapsh::ask_json($file, 'find', '--count', 'evidence', 'shape', 'type', 'struct {*}')->{count}, 70 - $items, "$name: shapes of the others";
+    is Heapsh::ask_json($file, 'find', '--count', 'evidence', 'shape', 'type', 'struct list node {*}')->{count}, 70 - $items, "$name: lists of the others";
     is Heapsh::ask_json($file, 'find', '--count', 'type', '*_Rb_tree_node<*')->{count}, 50, "$name: nodes by their symbols";
 }
+
+# Lists and trees, by the graph of pointers alone. Each struct has a size of its own.
+Heapsh::write_file("$directory/links.c", <<'END');
+#include <stdio.h>
+#include <stdlib.h>
+#define COUNT 100
+struct list { long value; struct list *next; };                               // 16
+struct ring { struct ring *next, *previous; long value[2]; };                 // 32
+struct tree { struct tree *left, *right, *up; long value[3]; };               // 48
+struct vine { struct vine *left, *right; long value[6]; };                    // 64: nearly a list
+struct person { struct person *spouse; long number[9]; };                     // 80
+struct scope { struct scope *outer; long number[11]; };                       // 96
+struct fan { struct fan *idol; long number[13]; };                            // 112
+struct both { struct both *by_name, *by_age; long number[14]; };              // 128: in two lists
+struct list *list;
+struct ring sentinel = { &sentinel, &sentinel };
+struct tree *tree;
+struct vine *vine;
+struct person *people[COUNT];
+struct scope *scopes[COUNT];
+struct fan *fans[COUNT];
+struct both *boths[COUNT], *oldest;
+static void *make(size_t size)
+{
+	long *block = calloc(1, size);
+	block[size / 8 - 1] = size;
+	return block;
+}
+static void insert(struct tree *node)
+{
+	struct tree **at = &tree, *up = NULL;
+	for (; *at; at = node->value[0] < up->value[0] ? &up->left : &up->right)
+		up = *at;
+	node->up = up;
+	*at = node;
+}
+int main()
+{
+	struct vine **last = &vine;
+	for (long i = 0; i < COUNT; i++) {
+		struct list *link = malloc(sizeof(*link));
+		*link = (struct list){ i, list };
+		list = link;
+		struct ring *ring = malloc(sizeof(*ring));
+		*ring = (struct ring){ &sentinel, sentinel.previous, { i, i } };
+		ring->next->previous = ring->previous->next = ring;
+		struct tree *node = calloc(1, sizeof(*node));
+		node->value[0] = node->value[1] = node->value[2] = i * 37 % COUNT + 1;
+		insert(node);
+		*last = make(sizeof(**last));
+		last = i % 20 == 7 ? &(*last)->left : &(*last)->right;
+		people[i] = make(sizeof(*people[i]));
+		people[i]->spouse = i % 2 ? people[i - 1] : NULL;
+		if (i % 2)
+			people[i - 1]->spouse = people[i];
+		scopes[i] = make(sizeof(*scopes[i]));
+		scopes[i]->outer = i ? scopes[i / 2] : NULL;
+		fans[i] = make(sizeof(*fans[i]));
+		boths[i] = make(sizeof(*boths[i]));
+	}
+	for (long i = 0; i < COUNT; i++) {
+		fans[i]->idol = fans[(i * i + 7 * i + 5) % COUNT];
+		boths[i]->by_name = i + 1 < COUNT ? boths[i + 1] : NULL;
+		boths[i * 61 % COUNT]->by_age = i + 1 < COUNT ? boths[(i + 1) * 61 % COUNT] : NULL;
+	}
+	oldest = boths[0];
+	puts("ready");
+	fflush(stdout);
+	while (getchar() != EOF)
+		;
+	return 0;
+}
+END
+is system("cd $directory && gcc -O0 -s -o links links.c"), 0, 'built';
+my $file = Heapsh->start("$directory/links")->capture;
+my %type;
+$type{ $_->{size} }{ $_->{type} }++ for @{ Heapsh::ask_json($file, 'find', 'evidence', 'shape')->{objects} };
+is_deeply $type{16}, { 'struct list node {long, next}' => 100 }, 'a list';
+is_deeply $type{32}, { 'struct list node {next, previous, long[2]}' => 100 }, 'a list with links in both directions';
+is_deeply $type{48}, { 'struct tree node {child[2], parent, long[3]}' => 100 }, 'a tree with parents';
+is_deeply $type{64}, { 'struct tree node {child[2], zero[5], long}' => 100 }, 'a tree that is nearly a list';
+is_deeply $type{80}, { 'struct {ptr, zero[8], long}' => 100 }, 'pairs are no list';
+is_deeply $type{96}, { 'struct {ptr, zero[10], long}' => 100 }, 'pointers to the outer scope alone are no list';
+is_deeply $type{112}, { 'struct {ptr, zero[12], long}' => 100 }, 'nor are pointers to any of them';
+is_deeply $type{128}, { 'struct list node {next[2], zero[13], long}' => 100 }, 'one that is in two lists';
+like Heapsh::ask($file, 'find', '--count', 'type', 'tree node*'), qr/^Total: 200 objects/, 'they are found by what they are';
+# A wrapper of which nothing is known makes the blocks of all: texts of one file are no vote on what another makes.
+Heapsh::write_file("$directory/wrapper.c", <<'END');
+#include <stdlib.h>
+__attribute__((noinline)) void *xmalloc(size_t size)
+{
+	void *block = calloc(1, size);
+	if (!block)
+		abort();
+	return block;
+}
+long *records[50];
+void make_records(void)
+{
+	for (long i = 0; i < 50; i++) {
+		records[i] = xmalloc(128);
+		for (int j = 0; j < 16; j++)
+			records[i][j] = i * 1000003 + j * 77;
+	}
+}
+END
+Heapsh::write_file("$directory/texts.c", <<'END');
+#include <stdio.h>
+#include <string.h>
+void *xmalloc(unsigned long size);
+void make_records(void);
+char *names[40];
+int main()
+{
+	for (int i = 0; i < 40; i++)
+		strcpy(names[i] = xmalloc(30 + i), "the text of a name, so long");
+	make_records();
+	puts("ready");
+	fflush(stdout);
+	while (getchar() != EOF)
+		;
+}
+END
+is system("cd $directory && cc -O1 -c wrapper.c && cc -O1 -g -c texts.c && cc -o texts texts.o wrapper.o"), 0, 'built: a wrapper without debug information';
+my $texts = Heapsh->start("$directory/texts");
+my $file_of_texts = $texts->capture;
+$texts->finish;
+is Heapsh::ask_json($file_of_texts, 'find', '--count', 'size', '=', '128', 'type', 'char')->{count}, 0, 'records are not named after texts';
+is Heapsh::ask_json($file_of_texts, 'find', '--count', 'size', '<', '128', 'type', 'char')->{count}, 40, 'texts are';
+
+# Blocks of a site that hold something else in the second snapshot are compared with those of the first.
+Heapsh::write_file("$directory/changing.c", <<'END');
+#include <stdio.h>
+#include <stdlib.h>
+long *blocks[100];
+int count;
+static void add(void)
+{
+	for (int end = count + 30; count < end; count++)
+		blocks[count] = calloc(1, 64);
+}
+int main()
+{
+	add();
+	for (int i = 0; i < count; i++)
+		blocks[i][1] = i + 1;
+	puts("ready");
+	fflush(stdout);
+	getchar();
+	add();
+	for (int i = 0; i < count; i++) {
+		blocks[i][1] = (long)blocks[(i * 7 + 3) % count];
+		blocks[i][5] = i + 1;
+	}
+	puts("second");
+	fflush(stdout);
+	while (getchar() != EOF)
+		;
+}
+END
+is system('cc', '-O0', '-o', "$directory/changing", "$directory/changing.c"), 0, 'built: blocks that change';
+my $changing = Heapsh->start("$directory/changing");
+my $before = $changing->capture;
+print { $changing->{in} } "\n";
+$changing->line;
+my $after = $changing->capture;
+$changing->finish;
+my @types = map { my ($row) = grep { $_->{type} =~ /^struct/ } @{ Heapsh::ask_json($_, 'count') }; $row->{type} } $before, $after;
+isnt $types[0], $types[1], 'they have another shape then';
+my ($row) = grep { $_->{name} =~ /\badd\b/ } @{ JSON::PP::decode_json(scalar `$Heapsh::build/heapsh-diff --json $before $after`)->{rows} };
+is_deeply [map { $row->{$_}{objects} // 0 } qw(before after added kept retyped_to)], [30, 60, 30, 30, 0], 'in the difference they are of one kind';
+
 done_testing;

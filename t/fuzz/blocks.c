@@ -135,7 +135,7 @@ static void check(const struct image *image, const struct objects *objects, uint
 	if (objects->count > used / 8 + 1)
 		abort();
 	for (size_t i = 0; i < objects->count; i++) {
-		uint64_t address = objects->address[i];
+		uint64_t address = objects_address(objects, i);
 
 		if (address < end || !image_find(image, address))
 			abort();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
  * A long list whose links lead to a member of its nodes, among many other blocks. The nodes come from
- * an allocator that says nothing of types: each is known by its neighbours alone.
+ * an allocator that says nothing of types: each is known by its neighbours alone. Free buffers are linked by their
+ * first words, with which a struct of any length begins, too.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 enum {
 	NODES = 3000,
 	TEXTS = 9000,
+	BUFFERS = 200,
 };
 
 struct link {
@@ -22,6 +24,18 @@ struct connection {
 	char buffer[200];
 };
 
+struct keyword {
+	const char *name;
+	long number;
+};
+
+struct keywords { // none of them is in the heap
+	struct link link;
+	struct keyword words[];
+};
+
+static struct keywords keywords = { .words = { { "one", 1 }, { "two", 2 }, { NULL, 0 } } };
+static struct link buffers = { &buffers, &buffers };
 static struct link connections = { &connections, &connections };
 static char *texts[TEXTS];
 
@@ -47,8 +61,23 @@ static void make(size_t size, int number)
 	}
 }
 
+static void release_buffers(void)
+{
+	for (int i = 0; i < BUFFERS; i++) {
+		struct link *link = allocate(i % 2 ? 4104 : 1000);
+
+		memset(link, 0, 1000);
+		link->next = buffers.next;
+		link->previous = &buffers;
+		buffers.next->previous = link;
+		buffers.next = link;
+	}
+}
+
 int main(void)
 {
+	keywords.link.next = keywords.link.previous = &keywords.link;
+	release_buffers();
 	for (int i = 0; i < TEXTS; i++)
 		make(32 + i % 7, i);
 	for (int i = 0; i < NODES; i++)

@@ -10,7 +10,7 @@ package Judge;
 # A result holds sums, which add() adds up: objects and bytes of logged blocks; typed and
 # right ones of them, each in objects and bytes; miscounted (the right type, but another number
 # of elements), parts (logged parts of pools), right_parts, other_parts (which have another type), false_parts (that are not logged), nodes and typed_nodes (blocks that the program's
-# code allocated without knowing, as C++'s containers do); and wrong: {what} => {objects, bytes,
+# code allocated without knowing, as C++'s containers do), linked (shapes that tell nodes of lists and trees, and elements of vectors); and wrong: {what} => {objects, bytes,
 # example}.
 
 use strict;
@@ -25,7 +25,7 @@ our $where = "$build/truth";
 # truth.c has the same constant.
 my $hide = 0xa5c3f00f << 32 | 0xda7a5eed;
 
-my @sums = qw(objects bytes typed typed_bytes right right_bytes miscounted parts right_parts other_parts false_parts nodes node_bytes typed_nodes typed_node_bytes);
+my @sums = qw(objects bytes typed typed_bytes right right_bytes miscounted parts right_parts other_parts false_parts nodes node_bytes typed_nodes typed_node_bytes linked);
 my %basic = (
     'unsigned' => 'unsigned int', 'uint32_t' => 'unsigned int', 'int32_t' => 'int',
     'uint64_t' => 'unsigned long', 'int64_t' => 'long', 'size_t' => 'unsigned long',
@@ -147,12 +147,40 @@ sub is_right {
     return $said =~ /^(?:(?:un)?signed )?char$/ if $kind eq 't' || $kind eq 'b' && $type eq 'char';
     # A shape has no name. It is wrong if it takes texts for something else, or the other way round.
     return 1 if $answer->{evidence} eq 'shape' && $said =~ /^\{/;
+    return is_linked($1, $type) ? 1 : 0 if $answer->{evidence} eq 'shape' && $said =~ /^(list|tree) node/;
+    return is_element($1, $kind, $type) if $answer->{evidence} eq 'shape' && $answer->{type} =~ /^struct vector element (\{.*\})/;
     # A node of a container, whose value has no name.
     my $template = $said =~ /^([\w:]+<)\{[^{}]*\}(?:,void\*)?>$/ ? $1 : undef;
     my $is_named = grep { defined $template ? index(plain($_), $template) == 0 : $said eq plain($_) } split /\|/, $type;
     my $is_array = $answer->{type} =~ /\]$/;
     return $answer->{evidence} eq 'pool' || $is_named && !$is_array if $kind eq 'p';
     return $is_named && !($kind eq 'f' && $is_array);
+}
+
+# The truth programs' types that have pointers to their own type, by which their blocks form lists or trees.
+my %linked = (
+    list => [qw(std::_Fwd_list_node std::__forward_list_node Hop Mark Step Session Message Chunk Style Book Cell)],
+    tree => [qw(Node std::__tree_node std::_Rb_tree_node)],
+);
+
+# "list node {next, long}" says how the blocks are linked, not what they are.
+sub is_linked {
+    my ($form, $type) = @_;
+    my ($own) = $type =~ /^(?:std::|edit::|drawing::)?(?:\w+<.*>::)?(\w+)/;
+    return grep { my $linked = $_ =~ s/^std:://r; $type =~ /^std::\Q$linked\E</ || $own eq $linked } @{ $linked{$form} };
+}
+
+# The types that the truth programs keep in vectors, and the shapes of these.
+my %element = (
+    'std::shared_ptr<Attachment>' => '{std::shared_ptr}', 'Loan' => '{ptr, long}', 'int' => '{byte[4]}', 'unsigned char' => '{byte}',
+    map { $_ => '{ptr}' } 'Book *', 'edit::Step *', 'edit::Entry *', 'Message *', 'std::unique_ptr<Road>|Road *', 'Road *',
+    'std::unique_ptr<Query>|Query *', 'Cost *',
+);
+
+# "vector element {ptr, long}" tells who owns a block, and how large the elements are.
+sub is_element {
+    my ($shape, $kind, $type) = @_;
+    return $kind eq 'a' && ($element{$type} // '') eq $shape;
 }
 
 sub note_wrong {
@@ -189,6 +217,7 @@ sub judge_group {
     }
     $result->{right} += $objects;
     $result->{right_bytes} += $group->{bytes};
+    $result->{linked} += $objects if $answer->{type} =~ /^struct (?:\w+ node|vector element) \{/;
     $result->{miscounted} += $objects if $kind eq 'a' && $answer->{elements} != $count;
 }
 

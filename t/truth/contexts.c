@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
  * Memory contexts, as database servers have them: blocks that double in size, cut into chunks of powers
- * of 2. Before each chunk stand its size and its context; freed chunks are linked in lists by size.
+ * of 2. Before each chunk stand its size and its context; freed chunks are linked in lists by size. Some
+ * blocks have hardly anything but free chunks, to which an old list still leads.
  * Beside it, a heap whose chunks have a word of their own size and two flags, as boundary tags have.
  */
 #include "t/truth/truth.h"
@@ -240,6 +241,34 @@ static void prepare(struct context *parent, struct relation *from)
 	statements = statement;
 }
 
+// --- what has been freed --------------------------------------------------------
+
+struct lock {
+	struct lock *next;
+	struct relation *of;
+	uint64_t holders[10];
+};
+
+static struct lock *held, *old_locks; // all but the one that is held have been released
+
+// Takes many locks, and releases all but the first one.
+static void lock_all(struct context *parent)
+{
+	struct context *own = context_create(parent, "locks");
+
+	for (unsigned i = 0; i < 600; i++) {
+		struct lock *lock = MAKE(own, struct lock);
+
+		*lock = (struct lock){ old_locks, relations, { i } };
+		old_locks = lock;
+		held = held ? held : lock;
+	}
+	for (struct lock *lock = old_locks, *next; lock->next; lock = next) {
+		next = lock->next;
+		context_free(lock);
+	}
+}
+
 // --- boundary tags ------------------------------------------------------------
 
 struct span { // before each piece; size counts it too
@@ -312,9 +341,11 @@ int main(void)
 	for (struct relation *relation = relations; relation; relation = relation->next)
 		if (relation->id % 2)
 			prepare(plans, relation);
+	lock_all(top);
 	for (unsigned i = 0; i < 3000; i++)
 		draw(i);
 	truth_capture();
-	printf("%p %p\n", (void *)statements, (void *)shapes);
+	printf("%p %p %p %p\n", (void *)statements, (void *)shapes, (void *)old_locks,
+	       (void *)held);
 	return 0;
 }

@@ -2,7 +2,8 @@
 /*
  * A query planner: trees of nodes whose first member, an enum, names their struct, in zones that round
  * chunks up to powers of 2. Lists hold nodes by void *. A catalog keeps its entries behind the links of a
- * hash table that knows only their size, and rows begin with their own length.
+ * hash table that knows only their size, and rows begin with their own length. A table of groups lies
+ * where something else was, to which old pointers still lead.
  */
 #include "t/truth/truth.h"
 
@@ -164,6 +165,8 @@ struct planner {
 	struct zone *zone;
 	struct list *queries;
 	struct catalog *catalog;
+	struct groups *groups;
+	struct cursor *cursors[8];
 };
 
 static struct planner *planner;
@@ -304,6 +307,52 @@ static struct query *make_query(struct zone *zone, unsigned number)
 	return query;
 }
 
+// --- groups -------------------------------------------------------------------
+
+struct group {
+	struct row *first;
+	struct row *largest;
+	uint32_t status, hash;
+};
+
+struct groups {
+	uint64_t size, members;
+	struct group *data;
+	struct zone *zone;
+};
+
+struct cursor { // old: what it points to has been freed
+	struct plan *plan;
+	struct query *query;
+	uint64_t position;
+};
+
+static struct groups *make_groups(struct zone *zone, uint64_t size)
+{
+	struct groups *groups = TAKE(zone, struct groups);
+
+	*groups = (struct groups){ .size = size, .zone = zone };
+	groups->data = PART(struct group, zone_take(zone, size * sizeof(struct group)));
+	for (uint64_t i = 0; i < size * 5 / 8; i++) {
+		struct group *group = &groups->data[i * 769 % size];
+
+		*group = (struct group){ make_row(zone, (unsigned)i), NULL, 1, (uint32_t)i };
+		if (i % 3)
+			group->largest = make_row(zone, (unsigned)i + 1);
+		groups->members++;
+	}
+	return groups;
+}
+
+static struct cursor *make_cursor(struct zone *zone, const struct groups *groups, unsigned at)
+{
+	struct cursor *cursor = TAKE(zone, struct cursor);
+
+	cursor->plan = (struct plan *)((char *)groups->data + at * 1000);
+	cursor->query = (struct query *)((char *)groups->data + at * 1000 + 400);
+	return cursor;
+}
+
 // --- the catalog --------------------------------------------------------------
 
 struct link { // before each entry
@@ -405,6 +454,9 @@ int main(void)
 		planner->catalog->rows[i] = make_row(own, i);
 	for (unsigned i = 0; i < 400; i++)
 		planner->queries = list_append(zone, planner->queries, make_query(zone, i));
+	planner->groups = make_groups(zone, 1024);
+	for (unsigned i = 0; i < 8; i++)
+		planner->cursors[i] = make_cursor(zone, planner->groups, i + 1);
 	truth_capture();
 	printf("%p\n", (void *)planner);
 	return 0;

@@ -2,7 +2,8 @@
 /*
  * Values as scripting engines have them: a union of a number and a void *, and beside it a number that is no
  * enum. What the void * leads to is known for some blocks only, by the functions that make them. And nodes
- * whose union has structs in it, one of which holds.
+ * whose union has structs in it, one of which holds. And objects of an engine for scripts, whose union has structs
+ * with unions of their own: the numbers in one of them are other data where another one holds.
  */
 #include "t/truth/random.h"
 #include "t/truth/truth.h"
@@ -67,6 +68,87 @@ struct node {
 	};
 };
 
+struct cell {
+	struct cell *next;
+	struct any value;
+};
+
+struct code {
+	uint32_t length, cells;
+	char *name;
+};
+
+struct buffer {
+	size_t length;
+	uint8_t *bytes;
+};
+
+struct view {
+	struct buffer *buffer;
+	size_t start;
+	void *index; // whose type only the caller of the wrapper knows
+};
+
+struct iterator {
+	struct any of, key;
+	int flags;
+};
+
+struct bound {
+	struct any self, function;
+	int count;
+	struct any arguments[];
+};
+
+enum class {
+	NATIVE = 3,
+	SCRIPTED = 7,
+	VIEW = 20,
+	ITERATOR = 21,
+	BOUND = 22
+};
+
+struct object {
+	int references;
+	uint16_t class;
+	uint16_t flags;
+	struct object *next;
+	union {
+		void *any;
+		struct iterator *iterator;
+		struct bound *bound;
+		struct {
+			struct code *code;
+			struct cell **cells;
+			struct object *home;
+		} scripted;
+		struct {
+			struct record *realm;
+			union {
+				int (*plain)(int);
+				double (*real)(double);
+			} call;
+			uint8_t length, kind;
+			int16_t magic;
+		} native;
+		struct {
+			union {
+				uint32_t capacity;
+				struct view *view;
+			};
+			union {
+				struct any *values;
+				void *start;
+				uint8_t *bytes;
+				int32_t *numbers;
+				double *reals;
+			};
+			uint32_t count;
+		} array;
+	};
+};
+
+static struct object *objects;
 static struct record *globals;
 static struct node *tree;
 static struct string *names[8];
@@ -174,6 +256,86 @@ static struct node *make_node(int depth)
 	return node;
 }
 
+static struct object *make_object(enum class class)
+{
+	struct object *object = NEW_ZEROED(struct object);
+
+	object->references = 1;
+	object->class = (uint16_t) class;
+	object->next = objects;
+	objects = object;
+	return object;
+}
+
+static void make_scripted(void)
+{
+	static struct code *code;
+	struct object *object = make_object(SCRIPTED);
+	uint32_t count = 1 + next() % 3;
+
+	if (!code || next() % 16 == 0) {
+		code = NEW_ZEROED(struct code);
+		code->name = make_text();
+	}
+	object->scripted.code = code;
+	object->scripted.cells = NEW_ZEROED_ARRAY(struct cell *, count);
+	for (uint32_t i = 0; i < count; i++) {
+		object->scripted.cells[i] = NEW_ZEROED(struct cell);
+		object->scripted.cells[i]->value = (struct any){ .integer = 1 };
+	}
+}
+
+static int identity(int number)
+{
+	return number;
+}
+
+static void make_native(void)
+{
+	struct object *object = make_object(NATIVE);
+
+	object->native.realm = globals;
+	object->native.call.plain = identity;
+	object->native.length = (uint8_t)(next() % 3);
+}
+
+// Zeros, of sizes that some structs have, too.
+static void make_view(size_t count)
+{
+	struct object *object = make_object(VIEW);
+	struct view *view = NEW_ZEROED(struct view);
+	struct buffer *buffer = NEW_ZEROED(struct buffer);
+
+	buffer->length = count * sizeof(double);
+	buffer->bytes = ARRAY_OF(uint8_t, buffer->length, allocate(buffer->length));
+	view->buffer = buffer;
+	if (count % 4 == 0) {
+		uint32_t *index = ARRAY_OF(uint32_t, 16, allocate(16 * sizeof(*index)));
+
+		index[0] = (uint32_t)next();
+		view->index = index;
+	}
+	object->array.view = view;
+	object->array.start = buffer->bytes;
+	object->array.count = (uint32_t)count;
+}
+
+static void make_objects(void)
+{
+	for (unsigned i = 0; i < 1200; i++) {
+		make_scripted();
+		if (i % 8 == 0)
+			make_native();
+		if (i % 3 == 0)
+			make_view(1 + i / 3 % 40);
+		if (i % 200 == 0)
+			make_object(ITERATOR)->iterator = NEW_ZEROED(struct iterator);
+		if (i % 200 == 1)
+			make_object(BOUND)->bound =
+				NEW_FLEXIBLE(struct bound, sizeof(struct bound) + 32);
+	}
+}
+
 int main(void)
 {
 	globals = NEW_ZEROED(struct record);
@@ -188,6 +350,7 @@ int main(void)
 	tree->many.nodes = NEW_ZEROED_ARRAY(struct node *, tree->many.count);
 	for (size_t i = 0; i < tree->many.count; i++)
 		tree->many.nodes[i] = make_node(1);
+	make_objects();
 	truth_capture();
 	return names[0] == NULL && records[0] == NULL && functions[0] == NULL;
 }

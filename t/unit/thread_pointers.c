@@ -17,6 +17,8 @@ enum {
 	STEP = 2 * MAPPING, // so that no two mappings are merged
 	LINE = 64,          // the alignment of descriptors
 	TID_WORD = 90,
+	DISTANCE = 1024, // from the head of a list of robust mutexes to the thread pointer
+	TELLING = 5,     // the thread whose pointer is known
 	PATIENCE =
 		300, // seconds; one look at all threads for each descriptor would take far longer
 };
@@ -41,13 +43,25 @@ static void write_descriptor(uint8_t *at, uint32_t tid)
 		words[TID_WORD] = tid;
 }
 
-static void find(struct heapsnap_thread *threads)
+// @return the thread pointer
+static uint64_t write_robust_head(uint8_t *at, uint32_t tid)
+{
+	uint64_t *words = (uint64_t *)at;
+
+	words[0] = tid;
+	words[1] = words[2] = (uintptr_t)&words[2];
+	return (uintptr_t)&words[2] + DISTANCE;
+}
+
+// @param telling  the thread pointer of thread number TELLING; 0: not known either
+static void find(struct heapsnap_thread *threads, uint64_t telling)
 {
 	const struct heapsnap_process process = { .pid = 1, .thread_count = THREADS };
 	struct image image;
 
 	for (uint32_t i = 0; i < THREADS; i++)
 		threads[i] = (struct heapsnap_thread){ .tid = FIRST_TID + i };
+	threads[TELLING].thread_pointer = telling;
 	assert_null(image_init(&image, getpid()));
 	thread_pointers_find(&image, &process, threads);
 	image_deinit(&image);
@@ -66,7 +80,7 @@ static void each_thread_is_found(void **state)
 	write_descriptor(memory, FIRST_TID + 7);
 	write_descriptor(memory + STEP + MAPPING - 4096, FIRST_TID);
 	write_descriptor(memory + 2 * STEP + LINE, FIRST_TID + THREADS - 1);
-	find(threads);
+	find(threads, 0);
 	for (uint32_t i = 0; i < THREADS; i++) {
 		const uint8_t *wanted = i == 7             ? memory
 					: i == 0           ? memory + STEP + MAPPING - 4096
@@ -75,6 +89,27 @@ static void each_thread_is_found(void **state)
 
 		assert_int_equal(threads[i].thread_pointer, (uintptr_t)wanted);
 	}
+	munmap(memory, 3 * STEP);
+}
+
+// Where storage is above the thread pointer, one thread tells where others have theirs.
+static void each_robust_head_is_found(void **state)
+{
+	uint8_t *memory = make_mappings(3);
+	uint64_t telling, first, last;
+
+	(void)state;
+	if (MACHINE_STORAGE_IS_BELOW)
+		return;
+	telling = write_robust_head(memory + 4096, FIRST_TID + TELLING);
+	first = write_robust_head(memory + STEP + 8, FIRST_TID);
+	last = write_robust_head(memory + 2 * STEP + MAPPING - 4096, FIRST_TID + THREADS - 1);
+	find(threads, telling);
+	for (uint32_t i = 0; i < THREADS; i++)
+		assert_int_equal(threads[i].thread_pointer, i == TELLING       ? telling
+							    : i == 0           ? first
+							    : i == THREADS - 1 ? last
+									       : 0);
 	munmap(memory, 3 * STEP);
 }
 
@@ -92,7 +127,7 @@ static void what_looks_like_descriptors_takes_a_bounded_time(void **state)
 	memset(memory, 0, MAPPING);
 	write_descriptor(memory, FIRST_TID + 7);
 	alarm(PATIENCE);
-	find(threads);
+	find(threads, 0);
 	alarm(0);
 	assert_int_equal(threads[7].thread_pointer, (uintptr_t)memory);
 	assert_int_equal(threads[8].thread_pointer, 0);
@@ -100,4 +135,5 @@ static void what_looks_like_descriptors_takes_a_bounded_time(void **state)
 }
 
 UNIT_TESTS("thread pointers", cmocka_unit_test(each_thread_is_found),
+	   cmocka_unit_test(each_robust_head_is_found),
 	   cmocka_unit_test(what_looks_like_descriptors_takes_a_bounded_time))

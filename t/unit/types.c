@@ -644,6 +644,31 @@ static void visit_of_a_doubling_type_ends(void **state)
 	assert_int_equal(slot_count, 0);
 }
 
+static heap_type_id add_header(heap_type_id last, const char *first)
+{
+	heap_type_id header = add(&types, HEAP_TYPE_STRUCT, "header", first ? 8 : 4, 0);
+
+	if (first)
+		member(&types, header, first, find("int"), 0);
+	member(&types, header, "values", last, first ? 4 : 0);
+	return header;
+}
+
+// The old form of a flexible array has one element. Without a header, its length is a constant.
+static void a_single_element_is_flexible_behind_a_header(void **state)
+{
+	(void)state;
+	heap_type_id number = add_int(&types), one = array_of(&types, number, 1);
+	heap_type_id none = array_of(&types, number, 0), two = array_of(&types, number, 2);
+	uint64_t offset = 0;
+
+	assert_true(heap_types_flexible(&types, add_header(one, "count"), &offset, NULL));
+	assert_int_equal(offset, 4);
+	assert_true(heap_types_flexible(&types, add_header(none, NULL), NULL, NULL));
+	assert_false(heap_types_flexible(&types, add_header(one, NULL), NULL, NULL));
+	assert_false(heap_types_flexible(&types, add_header(two, "count"), NULL, NULL));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, two_tables, no_tables)
 
 UNIT_TESTS("types", TEST(strings_are_kept_once), TEST(strings_of_a_table_without_index_are_found),
@@ -657,4 +682,4 @@ UNIT_TESTS("types", TEST(strings_are_kept_once), TEST(strings_of_a_table_without
 	   TEST(names_are_as_in_c), TEST(unnamed_structs_are_known_by_their_typedef),
 	   TEST(names_are_cut_as_snprintf_does), TEST(names_of_endless_types_end),
 	   TEST(finds_by_name_keyword_and_glob), TEST(visits_all_pointer_slots),
-	   TEST(visit_of_a_doubling_type_ends))
+	   TEST(visit_of_a_doubling_type_ends), TEST(a_single_element_is_flexible_behind_a_header))

@@ -27,8 +27,7 @@ static void fetch(const struct inference *inference, heap_object_id object)
 	heap_prefetch(&inference->claims.rank[object]);
 	heap_prefetch(&inference->claims.waiting[object]);
 	heap_prefetch_to_write(&snapshot->type[object]);
-	heap_prefetch_to_write(&snapshot->elements[object]);
-	heap_prefetch_to_write(&snapshot->evidence[object]);
+	heap_prefetch_to_write(&inference->capture->names.of[object]);
 	heap_prefetch(&snapshot->edge_first[object]);
 	kinds_prefetch(inference, object);
 }
@@ -53,16 +52,14 @@ static struct heap_error *add_edges(struct named_part *part, size_t claim, uint3
 	return NULL;
 }
 
-static void name(struct inference *inference, heap_object_id object,
-		 const struct statement *statement, struct named_part *part)
+static void set_type(struct inference *inference, heap_object_id object, heap_type_id type,
+		     struct named_part *part)
 {
 	struct heap_snapshot *snapshot = &inference->capture->snapshot;
 
 	part->applied++;
 	part->named += snapshot->type[object] == HEAP_NO_TYPE;
-	snapshot->type[object] = statement->type;
-	snapshot->elements[object] = statement->elements;
-	snapshot->evidence[object] = statement->evidence;
+	snapshot->type[object] = type;
 }
 
 // Notes for the join which kind has news, and which type its name is of.
@@ -101,13 +98,12 @@ static struct heap_error *name_piece(void *context, size_t number, void *result)
 			fetch(inference, taken->objects[i + PREFETCH_DISTANCE]);
 		progress_step();
 
-		const struct statement *statement =
-			claims_settle(&inference->claims, applying->rank, i);
+		const struct name *name = claims_settle(&inference->claims, applying->rank, i);
 
-		if (!statement)
+		if (!name)
 			continue;
-		name(inference, object, statement, part);
-		HEAP_TRY(note(inference, object, statement->type, part));
+		set_type(inference, object, name->type, part);
+		HEAP_TRY(note(inference, object, name->type, part));
 		HEAP_TRY(add_edges(part, i, edge_first[object], edge_first[object + 1]));
 	}
 	return NULL;

@@ -2,6 +2,7 @@
 #include "dumper/writer/infer/arena_pieces.h"
 
 #include "dumper/writer/base/progress.h"
+#include "dumper/writer/infer/arena_owners.h"
 #include "dumper/writer/infer/arena_structs.h"
 #include "dumper/writer/scan/head_words.h"
 #include "lib/base/array.h"
@@ -108,7 +109,7 @@ static struct heap_error *cut(struct cutter *cutter, const struct arena *arena)
 {
 	const struct arenas *arenas = &cutter->pieces->arenas;
 	const struct objects *objects = &cutter->capture->objects;
-	uint64_t start = objects->address[arena->object];
+	uint64_t start = objects_address(objects, arena->object);
 	uint64_t size = objects_size(objects, arena->object);
 	const struct arena_chunk *chunks = arenas->chunks + arena->first;
 	uint8_t used = ARENA_CHUNK;
@@ -142,7 +143,7 @@ static struct heap_error *cut_objects(struct cutter *cutter)
 		if (next < arenas->count && arenas->list[next].object == i)
 			HEAP_TRY(cut(cutter, &arenas->list[next++]));
 		else
-			HEAP_TRY(add_plain(cutter, objects->address[i], i, objects->kind[i],
+			HEAP_TRY(add_plain(cutter, objects_address(objects, i), i, objects->kind[i],
 					   objects->flags[i]));
 	}
 	first[cutter->capture->objects.count] = cutter->objects.count;
@@ -177,11 +178,11 @@ static heap_object_id piece_at(const struct arena_pieces *pieces, const struct o
 			       heap_object_id whole, uint64_t offset)
 {
 	uint32_t first = pieces->first[whole], end = pieces->first[whole + 1];
-	uint64_t address = pieces->whole.address[whole] + offset;
+	uint64_t address = objects_address(&pieces->whole, whole) + offset;
 
 	if (end - first == 1)
 		return first;
-	return heap_partition_point(i, first, end, objects->address[i] <= address) - 1;
+	return heap_partition_point(i, first, end, objects_address(objects, i) <= address) - 1;
 }
 
 // A pointer to a whole object becomes one to a piece.
@@ -191,7 +192,8 @@ static void aim(const struct arena_pieces *pieces, const struct objects *objects
 	heap_object_id whole = *target;
 
 	*target = piece_at(pieces, objects, whole, *interior);
-	*interior -= (uint32_t)(objects->address[*target] - pieces->whole.address[whole]);
+	*interior -= (uint32_t)(objects_address(objects, *target) -
+				objects_address(&pieces->whole, whole));
 }
 
 static bool is_cut(const struct arena_pieces *pieces, heap_object_id whole)
@@ -217,9 +219,9 @@ static void cut_edges(const struct arena_pieces *pieces, struct capture *capture
 
 			while (piece < owner)
 				edge_first[++piece] = j;
-			snapshot->edge_slot[j] -=
-				(uint32_t)((objects->address[owner] - pieces->whole.address[i]) /
-					   WORD);
+			snapshot->edge_slot[j] -= (uint32_t)((objects_address(objects, owner) -
+							      objects_address(&pieces->whole, i)) /
+							     WORD);
 		}
 		while (++piece < pieces->first[i + 1])
 			edge_first[piece] = snapshot->edge_first[i + 1];
@@ -325,6 +327,7 @@ struct heap_error *arena_pieces_cut(struct arena_pieces *pieces, struct capture 
 	HEAP_TRY(arenas_find(capture, *classes, &pieces->arenas));
 	if (pieces->arenas.count == 0)
 		return NULL;
+	HEAP_TRY(arena_owners_complete(capture, &pieces->arenas));
 	HEAP_TRY(arena_structs_find(&pieces->arenas, &capture->objects, &capture->snapshot.types,
 				    capture->process.origin == HEAPSNAP_ORIGIN_LIBRARY));
 	HEAP_TRY(cut_all(pieces, capture));
@@ -341,7 +344,8 @@ static void aim_back(const struct arena_pieces *pieces, const struct objects *ob
 	heap_object_id piece = *target;
 
 	*target = wholes[piece];
-	*interior += (uint32_t)(objects->address[piece] - pieces->whole.address[*target]);
+	*interior += (uint32_t)(objects_address(objects, piece) -
+				objects_address(&pieces->whole, *target));
 }
 
 static void join_edges(const struct arena_pieces *pieces, struct capture *capture,
@@ -351,7 +355,8 @@ static void join_edges(const struct arena_pieces *pieces, struct capture *captur
 	const struct objects *objects = &capture->objects;
 
 	for (heap_object_id i = 0; i < objects->count; i++) {
-		uint64_t offset = objects->address[i] - pieces->whole.address[wholes[i]];
+		uint64_t offset =
+			objects_address(objects, i) - objects_address(&pieces->whole, wholes[i]);
 
 		for (uint32_t j = snapshot->edge_first[i];
 		     offset > 0 && j < snapshot->edge_first[i + 1]; j++)
@@ -454,9 +459,11 @@ static struct heap_error *join_parts(const struct arena_pieces *pieces,
 
 	for (heap_object_id i = 0; i < objects->count; i++) {
 		heap_object_id whole = wholes[i];
-		struct heap_part part = { whole, objects->address[i] - pieces->whole.address[whole],
-					  snapshot->type[i], snapshot->elements[i],
-					  snapshot->evidence[i] };
+		struct heap_part part = { whole,
+					  objects_address(objects, i) -
+						  objects_address(&pieces->whole, whole),
+					  snapshot->type[i], names_of(&capture->names, i)->elements,
+					  names_of(&capture->names, i)->evidence };
 
 		if (part.type == HEAP_NO_TYPE && (objects->flags[i] & ARENA_HEADER)) {
 			part.type = headers[objects_size(objects, i) / WORD];
@@ -495,11 +502,13 @@ static struct heap_error *join_parts(const struct arena_pieces *pieces,
 		} \
 	} while (0)
 
-static void join_columns(const struct arena_pieces *pieces, struct heap_snapshot *snapshot)
+HEAP_MUST_CHECK
+static struct heap_error *join_columns(const struct arena_pieces *pieces, struct capture *capture)
 {
+	struct heap_snapshot *snapshot = &capture->snapshot;
+
 	JOIN_COLUMN(snapshot->type);
-	JOIN_COLUMN(snapshot->elements);
-	JOIN_COLUMN(snapshot->evidence);
+	JOIN_COLUMN(capture->names.of);
 	JOIN_COLUMN(snapshot->conflict_type);
 	JOIN_COLUMN(snapshot->conflicts);
 	JOIN_COLUMN(snapshot->tag);
@@ -508,10 +517,10 @@ static void join_columns(const struct arena_pieces *pieces, struct heap_snapshot
 		bool is_struct = arena->type != HEAP_NO_TYPE;
 
 		snapshot->type[arena->object] = arena->type;
-		snapshot->elements[arena->object] = is_struct;
-		snapshot->evidence[arena->object] =
-			is_struct ? HEAP_EVIDENCE_EMBEDDING : HEAP_EVIDENCE_POOL;
+		HEAP_TRY(names_set(&capture->names, arena->object, arena->type, is_struct,
+				   is_struct ? HEAP_EVIDENCE_EMBEDDING : HEAP_EVIDENCE_POOL));
 	}
+	return NULL;
 }
 
 // Gives the capture its objects back.
@@ -560,7 +569,7 @@ struct heap_error *arena_pieces_join(struct arena_pieces *pieces, struct capture
 	capture->snapshot.part_count = (uint32_t)parts.count;
 	parts.items = NULL;
 	join_edges(pieces, capture, wholes);
-	join_columns(pieces, &capture->snapshot);
+	HEAP_TRY(join_columns(pieces, capture));
 	restore(pieces, capture, heads);
 	return NULL;
 }

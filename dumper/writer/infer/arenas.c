@@ -211,7 +211,8 @@ static struct heap_error *read_block(struct search *search, heap_object_id objec
 
 	HEAP_TRY(heap_reserve(search->words, search->word_capacity, size / WORD + 1));
 	HEAP_TRY(heap_reserve(search->lengths, search->length_capacity, size / WORD + 2));
-	image_read_padded(&search->capture->image, objects->address[object], search->words, size);
+	image_read_padded(&search->capture->image, objects_address(objects, object), search->words,
+			  size);
 	*block = (struct cut_block){ object, size, search->words, targets->items + at, 0 };
 	while (at + block->target_count < targets->count &&
 	       block->targets[block->target_count].object == object)
@@ -537,28 +538,46 @@ static uint64_t find_owner(const struct cut_block *block, const struct format *f
 	return owner;
 }
 
-// True if the head of a block has an owner's address, too.
-static bool is_in_head(const struct cut_block *block, uint64_t head, uint64_t owner)
+// The place of an owner's address in the head of a block; ARENA_NO_OWNER: it is not there.
+static uint32_t find_in_head(const struct cut_block *block, uint64_t head, uint64_t owner)
 {
 	for (uint64_t i = 0; owner >= LEAST_ADDRESS && i < head / WORD; i++) {
 		if (block->words[i] == owner)
-			return true;
+			return (uint32_t)(i * WORD);
 	}
-	return false;
+	return ARENA_NO_OWNER;
 }
 
-// Finds the place in headers that has the owner. @return false if there is none
-static bool find_owned(const struct cut_block *block, const struct format *format,
-		       const struct chain *chain, uint32_t *at, uint64_t *owner)
+// The places of an owner's address in a block.
+struct ownership {
+	uint32_t at; // in headers; ARENA_NO_OWNER: there is none
+	uint32_t in; // in the head
+};
+
+static struct ownership find_ownership(const struct cut_block *block, const struct format *format,
+				       const struct chain *chain)
 {
-	for (*at = 0; *at < format->header; *at += WORD) {
-		if (*at == format->size_at)
-			continue;
-		*owner = find_owner(block, format, chain, *at);
-		if (is_in_head(block, chain->start, *owner))
-			return true;
+	for (uint32_t at = 0; at < format->header; at += WORD) {
+		uint32_t in = at == format->size_at
+				      ? ARENA_NO_OWNER
+				      : find_in_head(block, chain->start,
+						     find_owner(block, format, chain, at));
+
+		if (in != ARENA_NO_OWNER)
+			return (struct ownership){ at, in };
 	}
-	return false;
+	return (struct ownership){ ARENA_NO_OWNER, ARENA_NO_OWNER };
+}
+
+void arenas_mark_free(struct arenas *arenas, const struct arena *arena, const uint64_t *words)
+{
+	uint64_t owner = words[arena->owner_in / WORD];
+
+	for (uint32_t i = arena->first; i < arena->first + arena->count; i++) {
+		struct arena_chunk *chunk = &arenas->chunks[i];
+
+		chunk->is_free = words[(chunk->offset + arena->owner_at) / WORD] != owner;
+	}
 }
 
 // Chunks in use have their owner's address in their headers, if any have.
@@ -567,28 +586,36 @@ static struct heap_error *add_arena(struct search *search, const struct cut_bloc
 				    const struct format *format, const struct chain *chain)
 {
 	struct arenas *arenas = search->arenas;
-	uint32_t owner_at;
-	uint64_t owner;
+	struct ownership ownership;
+	struct arena *arena;
 
 	if (chain->chunks > MAX_CHUNKS - arenas->chunk_count)
 		return NULL;
-
-	bool is_owned = find_owned(block, format, chain, &owner_at, &owner);
-
+	ownership = find_ownership(block, format, chain);
 	HEAP_TRY(heap_reserve(arenas->list, arenas->capacity, (size_t)arenas->count + 1));
 	HEAP_TRY(heap_reserve(arenas->chunks, arenas->chunk_capacity,
 			      (size_t)arenas->chunk_count + chain->chunks));
-	arenas->list[arenas->count++] =
-		(struct arena){ block->object, arenas->chunk_count, chain->chunks, format->header,
-				chain->start,  chain->end,          HEAP_NO_TYPE };
+	arena = &arenas->list[arenas->count++];
+	*arena = (struct arena){
+		.object = block->object,
+		.first = arenas->chunk_count,
+		.count = chain->chunks,
+		.header = format->header,
+		.start = chain->start,
+		.end = chain->end,
+		.owner_at = ownership.at,
+		.owner_in = ownership.in,
+		.type = HEAP_NO_TYPE,
+	};
 	for (uint64_t at = chain->start; at < chain->end;) {
 		uint64_t end = end_of(block, format, at);
-		bool is_free = is_owned && block->words[(at + owner_at) / WORD] != owner;
 
 		arenas->chunks[arenas->chunk_count++] =
-			(struct arena_chunk){ at, end - at - format->header, is_free };
+			(struct arena_chunk){ at, end - at - format->header, false };
 		at = end;
 	}
+	if (ownership.at != ARENA_NO_OWNER)
+		arenas_mark_free(arenas, arena, block->words);
 	search->is_arena[block->object] = true;
 	return NULL;
 }
@@ -597,11 +624,9 @@ static struct heap_error *add_arena(struct search *search, const struct cut_bloc
 static bool proves(const struct cut_block *block, const struct format *format,
 		   const struct chain *chain)
 {
-	uint32_t at;
-	uint64_t owner;
-
 	return chain->chunks > 0 && spares_headers(chain) &&
-	       (chain->chunks >= SURE_CHUNKS || find_owned(block, format, chain, &at, &owner));
+	       (chain->chunks >= SURE_CHUNKS ||
+		find_ownership(block, format, chain).at != ARENA_NO_OWNER);
 }
 
 // The bytes of a block whose type is certain. Chunks begin behind them.
@@ -710,6 +735,8 @@ static struct heap_error *cut_blocks(struct search *search)
 		      compare_arenas);
 	return NULL;
 }
+
+// --- sizes ----------------------------------------------------------------------
 
 static int compare_sizes(const void *left, const void *right)
 {

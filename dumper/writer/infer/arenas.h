@@ -18,6 +18,7 @@
 
 enum {
 	ARENA_MAX_HEADER = 48, /**< bytes before a chunk */
+	ARENA_NO_OWNER = 1,    /**< not at a word */
 };
 
 /** A chunk of an arena. */
@@ -33,6 +34,8 @@ struct arena {
 	uint32_t first, count; /**< in arenas.chunks */
 	uint32_t header;       /**< bytes of a chunk's header */
 	uint64_t start, end;   /**< of the first header, and of the last chunk */
+	uint32_t owner_at;     /**< of the owner in the headers of chunks in use; ARENA_NO_OWNER */
+	uint32_t owner_in;     /**< of its address in the block's head */
 	heap_type_id
 		type; /**< a struct that has the chunks in its array of bytes, or HEAP_NO_TYPE */
 };
@@ -47,7 +50,7 @@ struct arenas {
 };
 
 /**
- * Finds all arenas.
+ * Finds all arenas, and the free chunks of those that have an owner.
  *
  * @param capture  with objects, sites and edges
  * @param classes  [objects] those that virtual tables tell, which chunks must not overlap
@@ -56,6 +59,13 @@ struct arenas {
 HEAP_MUST_CHECK
 struct heap_error *arenas_find(const struct capture *capture, const heap_type_id *classes,
 			       struct arenas *arenas);
+
+/**
+ * Marks the chunks of an arena that has an owner as free whose headers have another word than its head.
+ *
+ * @param words  the arena's contents
+ */
+void arenas_mark_free(struct arenas *arenas, const struct arena *arena, const uint64_t *words);
 
 void arenas_deinit(struct arenas *arenas);
 

@@ -159,7 +159,7 @@ static const struct method_table *find_table(const struct inference *inference,
 					     heap_object_id object, const struct lead *lead)
 {
 	const struct heap_slots *slots = heap_slot_table_get(&inference->layouts.slots, lead->type);
-	uint64_t start = inference->capture->objects.address[object] + lead->offset;
+	uint64_t start = objects_address(&inference->capture->objects, object) + lead->offset;
 	uint64_t size = objects_size(&inference->capture->objects, object) - lead->offset;
 	const struct method_table *table = NULL;
 
@@ -658,13 +658,18 @@ static struct heap_error *wrap_all(const struct block_prefixes *prefixes, struct
 		progress_step();
 		if (wrapper.prefix == 0 || wrapper.body == HEAP_NO_TYPE)
 			continue;
+
+		const struct name *name = names_of(&capture->names, i);
+
 		wrapper.is_array =
 			is_character(&capture->snapshot.types, wrapper.body) ||
-			(capture->snapshot.elements[i] > 1 &&
+			(name->elements > 1 &&
 			 !heap_types_flexible(&capture->snapshot.types, wrapper.body, NULL, NULL));
 		HEAP_TRY(find_wrapper(&capture->snapshot.types, wrappers, &wrapper));
 		capture->snapshot.type[i] = wrapper.type;
-		capture->snapshot.elements[i] += wrapper.is_array; // the prefix counts as one
+		if (wrapper.is_array) // the prefix counts as an element
+			HEAP_TRY(names_set(&capture->names, i, wrapper.type, name->elements + 1,
+					   name->evidence));
 	}
 	return NULL;
 }

@@ -92,10 +92,15 @@ static void add_wholes(const struct inference *inference, const struct hint *hin
 		    (claim.fit == LAYOUT_EXACT && is_many(inference, object, wholes[i])))
 			continue;
 
+		uint32_t known = candidates->count;
 		struct candidate *added = candidates_add(candidates, claim);
 
 		if (added && claim.fit == LAYOUT_EXACT)
 			added->is_followed = size - layouts_size(layouts, wholes[i]) > own_slack;
+		// Another member of the union may hold.
+		if (added)
+			added->alternative =
+				hint->either && (added->alternative || candidates->count > known);
 	}
 }
 
@@ -161,10 +166,18 @@ static bool may_be_of_numbers(const struct inference *inference, const struct hi
 	       inference_size(inference, object) % stride <= inference_slack(inference, object);
 }
 
-// True if all that speaks for a type is pointers to a number that it begins with, and an array of such
-// numbers explains them as well.
-static bool is_array_of_numbers(const struct inference *inference, heap_object_id object,
-				heap_type_id type)
+// True if a pointer may be the link of a list that a type begins with, as it lies over free blocks, too.
+static bool may_be_free(const struct inference *inference, const struct hint *hint,
+			heap_object_id object)
+{
+	(void)object;
+	return layouts_is_start(hint->interior) && layouts_is_link(&inference->layouts, hint->type);
+}
+
+// True if all pointers that speak for a type may lead to something else.
+static bool may_all_be(bool (*may_be_else)(const struct inference *, const struct hint *,
+					   heap_object_id),
+		       const struct inference *inference, heap_object_id object, heap_type_id type)
 {
 	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
 	     at = inference->hints.list[at].next) {
@@ -172,7 +185,7 @@ static bool is_array_of_numbers(const struct inference *inference, heap_object_i
 
 		progress_step();
 		if (hint_ask(inference, hint, type) == VERDICT_FOR &&
-		    !may_be_of_numbers(inference, hint, object))
+		    !may_be_else(inference, hint, object))
 			return false;
 	}
 	return true;
@@ -186,9 +199,10 @@ enum verdict candidate_ask(const struct inference *inference, heap_object_id obj
 	if (profiles_exclude(inference, object, candidate->type))
 		return VERDICT_AGAINST;
 	word = hints_ask(inference, object, candidate->type);
-	// Any size may be that of a header with elements, and many headers begin with a number.
+	// Any size may be that of a header with elements, and many headers begin with a number or a link.
 	if (word == VERDICT_FOR && candidate->fit == LAYOUT_FLEXIBLE &&
-	    is_array_of_numbers(inference, object, candidate->type))
+	    (may_all_be(may_be_of_numbers, inference, object, candidate->type) ||
+	     may_all_be(may_be_free, inference, object, candidate->type)))
 		return VERDICT_NONE;
 	return word;
 }
@@ -350,6 +364,16 @@ const struct candidate *candidates_only_whole(const struct inference *inference,
 	return found && !found->alternative && !found->is_followed ? found : NULL;
 }
 
+// True if contents agree with a type that something else than pointers to its size tells of. Zeros agree with
+// any alternative of a union, and prove none.
+static bool is_proved(const struct candidates *candidates, const struct candidate *candidate)
+{
+	if (candidate->alternative && candidate->proving * UINT64_C(2) < candidate->parts)
+		return false;
+	return !(candidate->alternative || candidate->is_followed) ||
+	       is_accepted(candidates, candidate, HINTS_AND_CONTENT);
+}
+
 // The type that agrees best with the contents, of those that have the parts.
 const struct candidate *candidates_best_whole(const struct inference *inference,
 					      const struct candidates *candidates)
@@ -359,13 +383,10 @@ const struct candidate *candidates_best_whole(const struct inference *inference,
 	if (candidates->too_many)
 		return NULL;
 	found = winning_candidate(candidates);
-	if (found)
-		return !(found->alternative || found->is_followed) ||
-				       is_accepted(candidates, found, HINTS_AND_CONTENT)
-			       ? found
-			       : NULL;
 	// If a size is exactly a struct's, a header with elements is less likely.
-	return only_accepted(inference, candidates, has_parts_exactly);
+	if (!found)
+		found = only_accepted(inference, candidates, has_parts_exactly);
+	return found && is_proved(candidates, found) ? found : NULL;
 }
 
 // The type of the variable that gets the block.

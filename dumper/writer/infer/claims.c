@@ -12,21 +12,21 @@ enum {
 };
 
 struct heap_error *claims_init(struct claims *claims, const struct layouts *layouts,
-			       heap_object_id objects)
+			       struct names *names, heap_object_id objects)
 {
 	size_t count = (size_t)objects + 1;
 
 	*claims = (struct claims){
 		.layouts = layouts,
+		.names = names,
 		.rank = malloc(count),
 		.name_rank = malloc(count),
 		.waiting = calloc(count, sizeof(*claims->waiting)),
 		.waits = calloc(count / 8 + 1, 1),
-		.is_sure = calloc(count, sizeof(*claims->is_sure)),
 		.is_renamed = calloc(count, sizeof(*claims->is_renamed)),
 	};
 	if (!claims->rank || !claims->name_rank || !claims->waiting || !claims->waits ||
-	    !claims->is_sure || !claims->is_renamed)
+	    !claims->is_renamed)
 		return heap_error_out_of_memory();
 	memset(claims->rank, RANK_NONE, count);
 	memset(claims->name_rank, RANK_NONE, count);
@@ -38,13 +38,10 @@ void claims_deinit(struct claims *claims)
 	for (unsigned i = 0; i < RANKS; i++)
 		free(claims->queues[i].objects);
 	free(claims->taken.objects);
-	free(claims->statements);
-	heap_hash_table_deinit(&claims->by_statement);
 	free(claims->rank);
 	free(claims->name_rank);
 	free(claims->waiting);
 	free(claims->waits);
-	free(claims->is_sure);
 	free(claims->is_renamed);
 }
 
@@ -73,8 +70,8 @@ bool claims_prefer(const struct layouts *layouts, heap_type_id one, heap_type_id
 }
 
 // True if a claim wins over another one of equal rank, whatever their order.
-static bool is_preferred(const struct layouts *layouts, const struct statement *one,
-			 const struct statement *other)
+static bool is_preferred(const struct layouts *layouts, const struct name *one,
+			 const struct name *other)
 {
 	if (one->is_sure != other->is_sure)
 		return one->is_sure;
@@ -114,57 +111,26 @@ bool claims_are_futile(const struct claims *claims, enum rank rank, heap_object_
 	return own < rank || (own == rank && !waits(claims, object));
 }
 
-static bool is_same(const struct statement *one, const struct statement *other)
-{
-	return one->type == other->type && one->elements == other->elements &&
-	       one->evidence == other->evidence && one->is_sure == other->is_sure;
-}
-
-// Finds the number of a statement, or gives it one. That of the claim before is often the same.
-HEAP_MUST_CHECK
-static struct heap_error *find_statement(struct claims *claims, const struct statement *statement)
-{
-	uint64_t hash, what;
-	uint32_t found;
-
-	if (claims->last < claims->statement_count &&
-	    is_same(&claims->statements[claims->last], statement))
-		return NULL;
-	what = (uint64_t)statement->elements << 9 | statement->evidence << 1 | statement->is_sure;
-	hash = heap_hash_pair(what, statement->type);
-	found = heap_hash_find(&claims->by_statement, hash, i,
-			       is_same(&claims->statements[i], statement));
-	if (found == HEAP_HASH_NONE) {
-		found = claims->statement_count;
-		HEAP_TRY(heap_reserve(claims->statements, claims->statement_capacity,
-				      (size_t)found + 1));
-		HEAP_TRY(heap_hash_add(&claims->by_statement, hash, found));
-		claims->statements[claims->statement_count++] = *statement;
-	}
-	claims->last = found;
-	return NULL;
-}
-
 struct heap_error *claims_add(struct claims *claims, enum rank rank, const struct claim *claim)
 {
-	const struct statement statement = { claim->elements, claim->evidence, claim->is_sure,
-					     claim->type };
+	const struct name name = { claim->elements, claim->evidence, claim->is_sure, claim->type };
 	struct claim_queue *queue = &claims->queues[rank];
 	heap_object_id object = claim->object;
+	uint32_t number;
 
 	if (claims->rank[object] < rank)
 		return NULL;
 	if (claims->rank[object] == rank &&
-	    (!waits(claims, object) || !is_preferred(claims->layouts, &statement,
-						     &claims->statements[claims->waiting[object]])))
+	    (!waits(claims, object) ||
+	     !is_preferred(claims->layouts, &name, &claims->names->list[claims->waiting[object]])))
 		return NULL;
-	HEAP_TRY(find_statement(claims, &statement));
+	HEAP_TRY(names_find(claims->names, &name, &number));
 	if (claims->rank[object] == rank) {
-		claims->waiting[object] = claims->last;
+		claims->waiting[object] = number;
 		return NULL;
 	}
 	HEAP_TRY(heap_reserve(queue->objects, queue->capacity, queue->count + 1));
-	claims->waiting[object] = claims->last;
+	claims->waiting[object] = number;
 	queue->objects[queue->count++] = object;
 	claims->changes++;
 	// Before the rank: claims_are_futile() reads them in the other order.
@@ -216,7 +182,7 @@ const struct claim_queue *claims_take(struct claims *claims, enum rank rank)
 	return taken;
 }
 
-const struct statement *claims_settle(struct claims *claims, enum rank rank, size_t number)
+const struct name *claims_settle(struct claims *claims, enum rank rank, size_t number)
 {
 	heap_object_id object = claims->taken.objects[number];
 
@@ -225,12 +191,10 @@ const struct statement *claims_settle(struct claims *claims, enum rank rank, siz
 		return NULL;
 	}
 
-	const struct statement *statement = &claims->statements[claims->waiting[object]];
-
-	claims->is_sure[object] = statement->is_sure;
+	names_give(claims->names, object, claims->waiting[object]);
 	claims->name_rank[object] = (uint8_t)rank;
 	clear_waits(claims, object);
-	return statement;
+	return names_of(claims->names, object);
 }
 
 void claims_taken(struct claims *claims)

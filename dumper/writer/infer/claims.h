@@ -12,7 +12,7 @@
  */
 
 #include "dumper/writer/infer/layout.h"
-#include "lib/base/hash_table.h"
+#include "dumper/writer/scan/names.h"
 
 /** The ranks of names, best first. */
 enum rank {
@@ -46,14 +46,6 @@ struct claim {
 	uint64_t is_sure : 1; /**< no guess between a root and this claim */
 };
 
-/** A claim without its object. */
-struct statement {
-	uint64_t elements : 55;
-	uint64_t evidence : 8;
-	uint64_t is_sure : 1;
-	heap_type_id type;
-};
-
 /** Many objects may wait at once: 4 bytes each. What is claimed of them is in claims.waiting. */
 struct claim_queue {
 	heap_object_id *objects; /**< [count] */
@@ -62,28 +54,23 @@ struct claim_queue {
 
 struct claims {
 	const struct layouts *layouts;
+	struct names *names;
 	struct claim_queue queues[RANKS];
 	struct claim_queue taken; /**< those that are being applied */
 	uint8_t *rank;      /**< [objects] of its name, or of the best claim that waits for it */
 	uint8_t *name_rank; /**< [objects] of its name */
-	uint32_t *waiting;  /**< [objects] the number of its last claim's statement */
+	uint32_t *waiting;  /**< [objects] in names: the number of its last claim's */
 	uint8_t *waits;     /**< [objects / 8 + 1] a bit each: that claim has not been taken yet */
-	bool *is_sure;      /**< [objects] as its claim */
 	bool *is_renamed;   /**< [objects] its name was withdrawn once: that happens only once */
 	uint64_t applied;   /**< claims that have named objects */
 	uint64_t changes;   /**< how often a rank has changed */
-	/** Different ones are few: of a type, each block size gives one at most. */
-	struct statement *statements; /**< [statement_count] */
-	uint32_t statement_count, statement_capacity;
-	struct heap_hash_table by_statement;
-	uint32_t last;      /**< the statement of the last claim */
 	bool may_be_double; /**< an object may be in a queue twice: a name was withdrawn meanwhile */
 };
 
-/** @param layouts  must outlive it. claims_deinit() frees it, also after an error. */
+/** @param layouts, names  must outlive it. claims_deinit() frees it, also after an error. */
 HEAP_MUST_CHECK
 struct heap_error *claims_init(struct claims *claims, const struct layouts *layouts,
-			       heap_object_id objects);
+			       struct names *names, heap_object_id objects);
 
 void claims_deinit(struct claims *claims);
 
@@ -103,7 +90,7 @@ const struct claim_queue *claims_take(struct claims *claims, enum rank rank);
  * @param number  of the claim; its object becomes HEAP_NO_OBJECT if a better one has superseded it
  * @return NULL if it was superseded
  */
-const struct statement *claims_settle(struct claims *claims, enum rank rank, size_t number);
+const struct name *claims_settle(struct claims *claims, enum rank rank, size_t number);
 
 /** Ends what claims_take() began, and frees its result. */
 void claims_taken(struct claims *claims);

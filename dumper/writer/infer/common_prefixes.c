@@ -195,7 +195,7 @@ uint32_t common_prefixes_of(const struct inference *inference, heap_object_id ob
 
 static enum trust trust_in(const struct inference *inference, heap_object_id object)
 {
-	if (inference->claims.is_sure[object])
+	if (names_is_sure(&inference->capture->names, object))
 		return TRUST_SURE;
 	return inference->claims.rank[object] <= RANK_PASSED_FLEXIBLE ? TRUST_POINTER : TRUST_NAMED;
 }

@@ -106,7 +106,8 @@ static struct heap_error *weigh(const struct inference *inference, bool finds_su
 	struct layout_claim claim = { LAYOUT_NONE, HEAP_NO_TYPE, 0 };
 	heap_type_id against = HEAP_NO_TYPE;
 
-	if (interior < inference_prefix(inference, target))
+	// UINT32_MAX: so far into the target, or farther.
+	if (interior < inference_prefix(inference, target) || interior == UINT32_MAX)
 		return NULL;
 	interior -= inference_prefix(inference, target);
 	if (layouts_is_start(interior))
@@ -171,6 +172,7 @@ static struct heap_error *weigh_edges(const struct weighing *weighing, const str
 	struct inference *inference = weighing->inference;
 	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
 	uint64_t prefix = inference_prefix(inference, edges->object);
+	uint64_t size = inference_size(inference, edges->object);
 	const struct heap_repetition *repetition;
 
 	HEAP_TRY(heap_repetitions_find(&inference->repetitions, value->type, &repetition));
@@ -180,7 +182,7 @@ static struct heap_error *weigh_edges(const struct weighing *weighing, const str
 
 		if (i + PREFETCH_DISTANCE < snapshot->edge_count)
 			fetch(inference, snapshot->edge_target[i + PREFETCH_DISTANCE]);
-		if (place >= prefix)
+		if (place >= prefix && heap_repetition_has_room(repetition, place - prefix, size))
 			HEAP_TRY(weigh_slot(weighing, repetition, value, place - prefix,
 					    snapshot->edge_target[i], snapshot->edge_interior[i],
 					    part));

@@ -3,6 +3,7 @@
 
 #include "dumper/base/header.h"
 #include "dumper/writer/base/progress.h"
+#include "dumper/writer/infer/library_values.h"
 #include "dumper/writer/scan/page_cache.h"
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
@@ -70,7 +71,7 @@ static bool read_node(const struct search *search, uint64_t address, uint64_t si
 	const struct objects *objects = &search->capture->objects;
 
 	*object = objects_find(objects, address);
-	if (*object == HEAP_NO_OBJECT || objects->address[*object] != address ||
+	if (*object == HEAP_NO_OBJECT || objects_address(objects, *object) != address ||
 	    objects_size(objects, *object) != size || !is_from_new(search, *object))
 		return false;
 	memset(words, 0, NODE_WORDS * WORD);
@@ -323,22 +324,6 @@ static void try_text(struct search *search, const struct head *head)
 		search->nodes->part[head->target] = CONTAINER_TEXT;
 }
 
-bool container_nodes_is_string(const struct container_nodes *nodes, const struct objects *objects,
-			       const uint64_t words[4], uint64_t address)
-{
-	heap_object_id target;
-
-	if (nodes->is_libcxx)
-		return false; // short ones are not told apart
-	if (words[0] == address + 2 * WORD)
-		return words[1] <= INLINE_TEXT && memchr(&words[2], '\0', INLINE_TEXT + 1) ==
-							  (const char *)&words[2] + words[1];
-	target = objects_find(objects, words[0]);
-	return target != HEAP_NO_OBJECT && objects->address[target] == words[0] &&
-	       nodes->part[target] == CONTAINER_TEXT &&
-	       words[2] + 1 == objects_size(objects, target);
-}
-
 // --- all heads -----------------------------------------------------------------
 
 HEAP_MUST_CHECK
@@ -347,7 +332,7 @@ static struct heap_error *try_all(struct search *search, uint64_t slot, heap_obj
 	const struct objects *objects = &search->capture->objects;
 	struct head head = { .slot = slot,
 			     .target = target,
-			     .address = objects->address[target],
+			     .address = objects_address(objects, target),
 			     .size = objects_size(objects, target) };
 
 	if (search->nodes->part[target] != CONTAINER_NONE || !is_from_new(search, target))
@@ -381,7 +366,7 @@ static struct heap_error *try_objects(struct search *search)
 			    (snapshot->edge_slot[j] > 0 ||
 			     objects->kind[i] != objects->kind[target]))
 				HEAP_TRY(try_all(search,
-						 objects->address[i] +
+						 objects_address(objects, i) +
 							 snapshot->edge_slot[j] * UINT64_C(8),
 						 target));
 		}
@@ -422,15 +407,11 @@ static const char *const link_functions[CONTAINER_PARTS] = {
 static void find_library(struct search *search)
 {
 	const struct modules *modules = &search->capture->modules;
-	bool has_stdcxx = false, has_libcxx = false;
+	struct cxx_libraries libraries = library_values_libraries(modules);
 
-	for (size_t i = 0; i < modules->count; i++) {
-		has_stdcxx = has_stdcxx || strstr(modules->modules[i].path, "/libstdc++.so");
-		has_libcxx = has_libcxx || strstr(modules->modules[i].path, "/libc++.so");
-	}
-	search->nodes->is_libcxx = has_libcxx && !has_stdcxx;
+	search->nodes->is_libcxx = libraries.has_libcxx && !libraries.has_stdcxx;
 	for (int part = 0; part < CONTAINER_PARTS; part++) {
-		search->may_have[part] = !has_stdcxx;
+		search->may_have[part] = !libraries.has_stdcxx;
 		for (size_t i = 0; link_functions[part] && i < modules->count; i++) {
 			const struct heap_elf_file *elf = modules->modules[i].elf;
 

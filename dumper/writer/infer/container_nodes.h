@@ -46,8 +46,4 @@ void container_nodes_deinit(struct container_nodes *nodes);
 /** Where the value of a node begins. */
 uint64_t container_nodes_value(const struct container_nodes *nodes, enum container_part part);
 
-/** True if a std::string is at the start of @p words, whose address is @p address. */
-bool container_nodes_is_string(const struct container_nodes *nodes, const struct objects *objects,
-			       const uint64_t words[4], uint64_t address);
-
 #endif

@@ -18,6 +18,7 @@
 
 enum {
 	MAX_DEPTH = 16,
+	MAX_VISITS = 1 << 16, // members; several may be at one place, and nested in each other
 	CHECKED_ELEMENTS = 8, // of an array
 	PAGE = 4096,          // no pointer points below
 
@@ -30,6 +31,7 @@ enum {
 struct check {
 	const struct inference *inference;
 	const struct content *content;
+	uint32_t *left; // members that may still be visited
 };
 
 void content_read(const struct inference *inference, heap_object_id object, uint64_t *words,
@@ -134,7 +136,7 @@ static int pointer_score(const struct check *check, uint64_t offset, heap_type_i
 			       ? CONTRADICTED
 			       : CONFIRMED;
 
-	uint64_t interior = word - capture->objects.address[target];
+	uint64_t interior = word - objects_address(&capture->objects, target);
 	uint64_t prefix = inference_prefix(inference, target);
 
 	if (interior < prefix)
@@ -287,9 +289,10 @@ static int type_score(const struct check *check, uint64_t offset, heap_type_id i
 		return array_score(check, offset, type, depth);
 	if (type->kind != HEAP_TYPE_STRUCT && type->kind != HEAP_TYPE_CLASS)
 		return type->kind == HEAP_TYPE_UNION ? 0 : scalar_score(check, offset, id);
-	for (uint32_t i = 0; i < type->members; i++) {
+	for (uint32_t i = 0; *check->left != 0 && i < type->members; i++) {
 		const struct heap_member *member = &types->members[type->first_member + i];
 
+		--*check->left;
 		if ((offset + member->offset) / 8 >= check->content->count &&
 		    check->inference->layouts.facts[id].is_ordered)
 			break;
@@ -297,6 +300,20 @@ static int type_score(const struct check *check, uint64_t offset, heap_type_id i
 		score += member_score(check, offset + member->offset, id, member, depth);
 	}
 	return score;
+}
+
+// True if all words of an element are zeros, on which no edge lies, so that all such elements score alike.
+static bool is_zero(const struct content *content, uint64_t offset, uint64_t stride)
+{
+	uint64_t first = offset / 8, count = stride / 8;
+
+	if (offset % 8 != 0 || stride % 8 != 0 || first + count > content->count)
+		return false;
+	for (uint64_t i = first; i < first + count; i++) {
+		if (content->words[i] != 0)
+			return false;
+	}
+	return true;
 }
 
 // Checks values of a type in a row. The last ones may not be in use yet, and hold old bytes: they
@@ -310,13 +327,20 @@ static int elements_score(const struct check *check, uint64_t offset, heap_type_
 		      layouts_strip(&check->inference->layouts, types->types[type].target) !=
 			      HEAP_NO_TYPE;
 	uint64_t checked = stride == 1 ? CHECKED_ELEMENTS * 8 : CHECKED_ELEMENTS;
-	int score = 0;
+	int score = 0, zero = 0;
+	bool knows_zero = false;
 
 	if (elements < checked)
 		checked = elements;
 	for (uint64_t i = 0; stride > 0 && i < checked; i++) {
-		int one = type_score(check, offset + i * stride, type, 0);
+		bool has_zeros = is_zero(check->content, offset + i * stride, stride);
+		int one = has_zeros && knows_zero ? zero
+						  : type_score(check, offset + i * stride, type, 0);
 
+		if (has_zeros) {
+			zero = one;
+			knows_zero = true;
+		}
 		score += one > 0 || (strict && i * 2 < checked) ? one : 0;
 	}
 	return score;
@@ -364,7 +388,8 @@ static int count_score(const struct check *check, heap_type_id header, uint64_t 
 int content_score(const struct inference *inference, const struct content *content,
 		  heap_type_id type, uint64_t elements)
 {
-	const struct check check = { inference, content };
+	uint32_t left = MAX_VISITS;
+	const struct check check = { inference, content, &left };
 	const struct layout_facts *facts = &inference->layouts.facts[type];
 
 	if (!facts->is_flexible)

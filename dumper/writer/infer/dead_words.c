@@ -88,7 +88,8 @@ static struct heap_error *note_ranges(struct held_parts *held, const struct capt
 			continue;
 		for (uint32_t edge = snapshot->edge_first[object];
 		     edge < snapshot->edge_first[object + 1]; edge++)
-			HEAP_TRY(held_parts_note(held, type, capture->objects.address[object],
+			HEAP_TRY(held_parts_note(held, type,
+						 objects_address(&capture->objects, object),
 						 snapshot->edge_slot[edge] * (uint64_t)WORD,
 						 snapshot->edge_target[edge]));
 	}
@@ -124,7 +125,8 @@ static void remove_from_objects(struct held_parts *held, const struct texts *tex
 		heap_type_id type = snapshot->type[object];
 		uint32_t end = snapshot->edge_first[object + 1];
 		bool concerns = held_parts_concern(held, type);
-		struct held_range range = held_parts_range(held, object);
+		struct held_range range =
+			held_parts_range(held, type, objects_address(objects, object), object);
 
 		snapshot->edge_first[object] = kept;
 		for (; edge < end; edge++) {
@@ -132,8 +134,9 @@ static void remove_from_objects(struct held_parts *held, const struct texts *tex
 
 			if (!held_range_has(&range, offset) ||
 			    (concerns &&
-			     held_parts_is_dead(held, type, objects->address[object], offset)) ||
-			    ends_text(texts, pages, type, objects->address[object], offset))
+			     held_parts_is_dead(held, type, objects_address(objects, object),
+						offset)) ||
+			    ends_text(texts, pages, type, objects_address(objects, object), offset))
 				continue;
 			move_edge(snapshot, edge, kept++);
 		}

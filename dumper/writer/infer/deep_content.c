@@ -15,6 +15,7 @@ enum {
 	MIN_SCORE = 16,       // of all samples
 	MARGIN = 2,           // times that of any other type
 	CONTRADICTED = 8,     // one of so many samples may be, or does not agree
+	NEARLY = 75,          // per cent of the best score that a near type needs
 	CONFIRMED_BY_ANY = 1, // points of content_score() for a void pointer to a block
 };
 
@@ -31,6 +32,27 @@ static int compare_types(const void *left, const void *right)
 	if (a->size != b->size)
 		return a->size < b->size ? -1 : 1;
 	return a->type < b->type ? -1 : a->type > b->type;
+}
+
+// Marks the types that the executable knows, and those of blocks whose names are good.
+HEAP_MUST_CHECK
+static struct heap_error *mark_near(struct deep_content *deep)
+{
+	const struct inference *inference = deep->inference;
+	const struct capture *capture = inference->capture;
+	const struct module *program = modules_find(&capture->modules, capture->image.entry);
+
+	deep->near = calloc((size_t)inference->layouts.types->count + 1, sizeof(*deep->near));
+	if (!deep->near)
+		return heap_error_out_of_memory();
+	for (uint32_t i = 0; program && program->type_map && i < program->debug.types.count; i++)
+		deep->near[program->type_map[i]] = 1;
+	for (heap_object_id i = 0; i < capture->objects.count && !progress_is_late(); i++) {
+		progress_step();
+		if (claims_are_good(&inference->claims, i))
+			deep->near[capture->snapshot.type[i]] = 1;
+	}
+	return NULL;
 }
 
 struct heap_error *deep_content_init(struct deep_content *deep, const struct inference *inference)
@@ -55,12 +77,13 @@ struct heap_error *deep_content_init(struct deep_content *deep, const struct inf
 	if (deep->types.count > 0)
 		qsort(deep->types.items, deep->types.count, sizeof(*deep->types.items),
 		      compare_types);
-	return NULL;
+	return inference_has_sites(inference) ? NULL : mark_near(deep);
 }
 
 void deep_content_deinit(struct deep_content *deep)
 {
 	heap_array_deinit(&deep->types);
+	free(deep->near);
 	free(deep->words);
 	free(deep->ahead);
 }
@@ -91,6 +114,21 @@ static int limit(int score, int most)
 	return score < -most ? -most : score;
 }
 
+// Scores the block that a pointer to characters leads to. It may be any bytes, so only a text agrees.
+static int text_score(const struct deep_content *deep, heap_object_id target)
+{
+	const struct inference *inference = deep->inference;
+	struct content ahead;
+
+	if (inference->claims.name_rank[target] != RANK_NONE)
+		return layouts_is_character(&inference->layouts,
+					    inference->capture->snapshot.type[target])
+			       ? AGREES
+			       : 0;
+	content_read(inference, target, deep->ahead, &ahead);
+	return content_is_text(inference, &ahead, inference_size(inference, target)) ? AGREES : 0;
+}
+
 // Scores what a pointer of a value leads to. A void pointer may lead to anything: that it leads to a block is
 // no agreement.
 static int pointee_score(const struct deep_content *deep, const struct content *content,
@@ -107,10 +145,14 @@ static int pointee_score(const struct deep_content *deep, const struct content *
 
 	if (edge != UINT32_MAX && slot->pointee == HEAP_NO_TYPE)
 		return -CONFIRMED_BY_ANY;
-	if (edge == UINT32_MAX || snapshot->edge_interior[edge] != 0 ||
-	    !layouts_is_compound(&inference->layouts, slot->pointee))
+	if (edge == UINT32_MAX || snapshot->edge_interior[edge] != 0)
 		return 0;
 	target = snapshot->edge_target[edge];
+	// Texts speak for rivals as well, of which there are enough where sites name other blocks.
+	if (layouts_is_character(&inference->layouts, slot->pointee))
+		return inference_has_sites(inference) ? 0 : text_score(deep, target);
+	if (!layouts_is_compound(&inference->layouts, slot->pointee))
+		return 0;
 	if (inference->claims.name_rank[target] != RANK_NONE)
 		return inference_has(inference, target, slot->pointee, 0) ? AGREES : -AGREES;
 	claim = inference_fit(inference, slot->pointee, target);
@@ -169,13 +211,32 @@ static int64_t score_type(const struct deep_content *deep, const struct deep_val
 	return sum;
 }
 
+// The best of some types, and the score of the next one.
+struct leader {
+	int64_t best, second;
+	heap_type_id type;
+};
+
+static void compete(struct leader *leader, heap_type_id type, int64_t score)
+{
+	if (score <= leader->best) {
+		leader->second = score > leader->second ? score : leader->second;
+		return;
+	}
+	*leader = (struct leader){ score, leader->best, type };
+}
+
+static bool is_clear(const struct leader *leader)
+{
+	return leader->best >= MIN_SCORE && leader->best >= leader->second * MARGIN;
+}
+
 heap_type_id deep_content_choose(const struct deep_content *deep, const struct deep_values *values,
 				 bool are_alike)
 {
 	uint64_t least = 0, most = UINT64_MAX;
 	const struct deep_type *types = deep->types.items;
-	int64_t best = 0, second = 0;
-	heap_type_id found = HEAP_NO_TYPE;
+	struct leader near = { 0, 0, HEAP_NO_TYPE }, all = near;
 
 	for (size_t i = 0; i < values->count; i++) {
 		const struct deep_value *value = &values->items[i];
@@ -187,13 +248,11 @@ heap_type_id deep_content_choose(const struct deep_content *deep, const struct d
 	     i < deep->types.count && types[i].size <= most && !progress_is_late(); i++) {
 		int64_t score = score_type(deep, values, are_alike, types[i].type);
 
-		if (score <= best) {
-			second = score > second ? score : second;
-			continue;
-		}
-		second = best;
-		best = score;
-		found = types[i].type;
+		compete(&all, types[i].type, score);
+		if (deep->near && deep->near[types[i].type])
+			compete(&near, types[i].type, score);
 	}
-	return best >= MIN_SCORE && best >= second * MARGIN ? found : HEAP_NO_TYPE;
+	if (is_clear(&near) && near.best * 100 >= all.best * NEARLY)
+		return near.type;
+	return is_clear(&all) ? all.type : HEAP_NO_TYPE;
 }

@@ -28,10 +28,16 @@ struct deep_values HEAP_ARRAY(struct deep_value);
 struct deep_content {
 	const struct inference *inference;
 	struct HEAP_ARRAY(struct deep_type) types; /**< private: by size */
-	uint64_t *words, *ahead;                   /**< private: [CONTENT_WORDS + 1] */
+	uint8_t *near;           /**< private: [types] 1: see deep_content_init() */
+	uint64_t *words, *ahead; /**< private: [CONTENT_WORDS + 1] */
 };
 
-/** deep_content_deinit() frees it, also after an error. */
+/**
+ * Gathers the structs that values may be of. Where no sites are known, those that the program's executable
+ * knows, or that some block is known to have, are nearer than what libraries hide.
+ *
+ * deep_content_deinit() frees it, also after an error.
+ */
 HEAP_MUST_CHECK
 struct heap_error *deep_content_init(struct deep_content *deep, const struct inference *inference);
 
@@ -41,7 +47,8 @@ void deep_content_deinit(struct deep_content *deep);
 bool deep_content_is_zero(const struct deep_content *deep, const struct deep_value *value);
 
 /**
- * The type of values, by a sample of them; HEAP_NO_TYPE: unknown. Those of zeros do not count.
+ * The type of values, by a sample of them; HEAP_NO_TYPE: unknown. Those of zeros do not count. A near type has to
+ * be better than all other near ones, and nearly as good as the others.
  *
  * @param are_alike  they are known to be of one type
  */

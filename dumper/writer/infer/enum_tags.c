@@ -47,13 +47,22 @@ static size_t fold(const char *name, char *folded)
 	return length;
 }
 
+// The search for tags. Many members may have one type, and be at one place: a type that has no tag is visited once
+// per depth.
+struct tag_search {
+	const struct heap_types *types;
+	uint8_t *tagless; // [types] no tag from MAX_DEPTH - value on
+};
+
 // Finds the first enum in the header of a struct. @return HEAP_NO_TYPE if there is none
-static heap_type_id find_tag(const struct heap_types *types, heap_type_id id, int depth,
+static heap_type_id find_tag(const struct tag_search *search, heap_type_id id, int depth,
 			     uint32_t *offset)
 {
+	const struct heap_types *types = search->types;
 	const struct heap_type *type = &types->types[id];
 
-	if (depth == MAX_DEPTH || (type->kind != HEAP_TYPE_STRUCT && type->kind != HEAP_TYPE_CLASS))
+	if (MAX_DEPTH - depth <= search->tagless[id] ||
+	    (type->kind != HEAP_TYPE_STRUCT && type->kind != HEAP_TYPE_CLASS))
 		return HEAP_NO_TYPE;
 	for (uint32_t i = 0; i < type->members; i++) {
 		const struct heap_member *member = &types->members[type->first_member + i];
@@ -67,12 +76,13 @@ static heap_type_id find_tag(const struct heap_types *types, heap_type_id id, in
 			continue;
 		found = types->types[own].kind == HEAP_TYPE_ENUM
 				? own
-				: find_tag(types, own, depth + 1, &inner);
+				: find_tag(search, own, depth + 1, &inner);
 		if (found == HEAP_NO_TYPE || types->types[found].members < MIN_NAMED)
 			continue;
 		*offset = (uint32_t)member->offset + inner;
 		return found;
 	}
+	search->tagless[id] = (uint8_t)(MAX_DEPTH - depth);
 	return HEAP_NO_TYPE;
 }
 
@@ -88,7 +98,11 @@ HEAP_MUST_CHECK
 static struct heap_error *list_structs(const struct layouts *layouts, struct named_structs *list)
 {
 	const struct heap_types *types = layouts->types;
+	CLEANUP_FREE uint8_t *tagless = calloc(types->count, sizeof(*tagless));
+	const struct tag_search search = { types, tagless };
 
+	if (!tagless)
+		return heap_error_out_of_memory();
 	for (heap_type_id id = 1; id < types->count; id++) {
 		const struct heap_type *type = &types->types[id];
 		heap_type_id stripped = layouts_strip(layouts, id);
@@ -97,7 +111,7 @@ static struct heap_error *list_structs(const struct layouts *layouts, struct nam
 		if ((id != stripped && type->kind != HEAP_TYPE_TYPEDEF) || type->name == 0 ||
 		    !layouts_is_compound(layouts, stripped))
 			continue;
-		named.tag = find_tag(types, stripped, 0, &named.offset);
+		named.tag = find_tag(&search, stripped, 0, &named.offset);
 		if (named.tag == HEAP_NO_TYPE ||
 		    fold(without_scope(heap_types_string(types, type->name)), named.name) == 0)
 			continue;

@@ -175,7 +175,7 @@ static struct pointer pointer_of(const struct inference *inference, const struct
 	return (struct pointer){
 		.target = snapshot->edge_target[edge->edge],
 		.interior = snapshot->edge_interior[edge->edge],
-		.is_sure = inference->claims.is_sure[edge->object],
+		.is_sure = names_is_sure(&inference->capture->names, edge->object),
 	};
 }
 
@@ -270,6 +270,5 @@ void inference_unname(struct inference *inference, heap_object_id object)
 	claims_withdraw(&inference->claims, object);
 	inference->kinds.kinds[kinds_of(inference, object)].named = 0;
 	snapshot->type[object] = HEAP_NO_TYPE;
-	snapshot->elements[object] = 0;
-	snapshot->evidence[object] = HEAP_EVIDENCE_NONE;
+	names_take(&inference->capture->names, object);
 }

@@ -61,6 +61,7 @@ static struct heap_error *find_edges(struct inference *inference, heap_object_id
 	struct heap_snapshot *snapshot = &inference->capture->snapshot;
 	bool has_concerns = inference->frontier.has_concerns;
 	uint64_t prefix = inference_prefix(inference, object);
+	uint64_t size = inference_size(inference, object);
 	const struct heap_repetition *repetition;
 
 	HEAP_TRY(heap_repetitions_find(&inference->repetitions, snapshot->type[object],
@@ -76,7 +77,8 @@ static struct heap_error *find_edges(struct inference *inference, heap_object_id
 
 		fetch(inference, i + PREFETCH_DISTANCE);
 		snapshot->edge_flags[i] &= (uint8_t)~HEAP_EDGE_TYPED;
-		if (!has_slots || offset < prefix)
+		if (!has_slots || offset < prefix ||
+		    !heap_repetition_has_room(repetition, offset - prefix, size))
 			continue;
 
 		const struct heap_slots *slots =

@@ -8,6 +8,7 @@
 
 enum {
 	MAX_DEPTH = 4,
+	MAX_VISITS = 4096, // members; several may be at one place, and nested in each other
 };
 
 static bool is_number(const struct heap_type *type)
@@ -33,14 +34,16 @@ bool headers_have(const struct header_members *members, const struct header_memb
 	return false;
 }
 
+// @param left  members that may still be visited
 static void gather(const struct heap_types *types, heap_type_id id, uint64_t offset, int depth,
-		   struct header_members *result)
+		   uint32_t *left, struct header_members *result)
 {
 	const struct heap_type *type = &types->types[heap_types_strip(types, id)];
 
 	if (depth == MAX_DEPTH || (type->kind != HEAP_TYPE_STRUCT && type->kind != HEAP_TYPE_CLASS))
 		return;
-	for (uint32_t i = 0; i < type->members && result->count < HEADER_MEMBERS; i++) {
+	for (uint32_t i = 0; *left != 0 && i < type->members && result->count < HEADER_MEMBERS;
+	     i++) {
 		const struct heap_member *member = &types->members[type->first_member + i];
 		const struct heap_type *own = &types->types[heap_types_strip(types, member->type)];
 		bool bits = member->flags & HEAP_MEMBER_BIT_FIELD;
@@ -52,10 +55,12 @@ static void gather(const struct heap_types *types, heap_type_id id, uint64_t off
 			.bits = bits ? member->bit_size : (uint8_t)(own->size * 8),
 		};
 
+		--*left;
 		if (offset + member->offset + own->size > HEADER_BYTES)
 			break;
 		if (!is_number(own))
-			gather(types, member->type, offset + member->offset, depth + 1, result);
+			gather(types, member->type, offset + member->offset, depth + 1, left,
+			       result);
 		else if (!headers_have(result, &found))
 			result->list[result->count++] = found;
 	}
@@ -64,7 +69,9 @@ static void gather(const struct heap_types *types, heap_type_id id, uint64_t off
 void headers_gather(const struct heap_types *types, heap_type_id type,
 		    struct header_members *members)
 {
-	gather(types, type, 0, 0, members);
+	uint32_t left = MAX_VISITS;
+
+	gather(types, type, 0, 0, &left, members);
 }
 
 bool headers_type_has(const struct heap_types *types, heap_type_id type,
@@ -72,7 +79,7 @@ bool headers_type_has(const struct heap_types *types, heap_type_id type,
 {
 	struct header_members members = { .count = 0 };
 
-	gather(types, type, 0, 0, &members);
+	headers_gather(types, type, &members);
 	return headers_have(&members, member);
 }
 
@@ -81,7 +88,7 @@ bool headers_begin(const struct heap_types *types, heap_type_id type,
 {
 	struct header_members members = { .count = 0 };
 
-	gather(types, type, 0, 0, &members);
+	headers_gather(types, type, &members);
 	for (uint32_t i = 0; i < base->count; i++) {
 		if (!headers_have(&members, &base->list[i]))
 			return false;
@@ -94,7 +101,7 @@ bool headers_is_prefix(const struct heap_types *types, heap_type_id type)
 	struct header_members members = { .count = 0 };
 	uint32_t found = 0;
 
-	gather(types, type, 0, 0, &members);
+	headers_gather(types, type, &members);
 	for (heap_type_id i = 1; members.count > 0 && i < types->count; i++) {
 		found += types->types[i].size > types->types[type].size &&
 			 headers_begin(types, i, &members);

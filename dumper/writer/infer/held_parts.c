@@ -27,6 +27,7 @@ enum container {
 	CHOICE, // of alternatives, one of which is held, or none: an optional has one
 	VECTOR,
 	DEQUE,
+	FILLED, // a header whose array is used up to a count
 };
 
 enum concern {
@@ -34,7 +35,8 @@ enum concern {
 	ASKED = 1,
 	HAS_STRINGS = 2,
 	HAS_CHOICES = 4,
-	HAS_OWNERS = 8, // of blocks with room to spare
+	HAS_OWNERS = 8,  // of blocks with room to spare
+	HAS_SPARES = 16, // elements behind its last one
 };
 
 struct choice {
@@ -102,11 +104,18 @@ void held_parts_destroy(struct held_parts *held)
 
 // --- containers by name --------------------------------------------------------
 
+// A header of glibc's, whose array is never cleared: it has spare elements for what dlopen() will load.
+static const struct {
+	const char *type, *count, *array;
+} filled = { "dlfo_mappings_segment", "size", "objects" };
+
 static enum container container_of_type(const struct heap_types *types, heap_type_id id)
 {
 	const struct heap_type *type = &types->types[id];
 	const char *name = heap_types_string(types, type->name);
 
+	if (heap_types_has_members(type) && strcmp(name, filled.type) == 0)
+		return FILLED;
 	if (!heap_types_has_members(type) || strncmp(name, "std::", strlen("std::")) != 0)
 		return NO_CONTAINER;
 	if (type->size == STRING_SIZE && heap_template_is_standard(name, "basic_string<char,"))
@@ -128,7 +137,7 @@ static uint8_t ask_concern(struct held_parts *held, heap_type_id id)
 	static const uint8_t concerns[] = {
 		[NO_CONTAINER] = ASKED,         [STRING] = ASKED | HAS_STRINGS,
 		[CHOICE] = ASKED | HAS_CHOICES, [VECTOR] = ASKED | HAS_OWNERS,
-		[DEQUE] = ASKED | HAS_OWNERS,
+		[DEQUE] = ASKED | HAS_OWNERS,   [FILLED] = ASKED | HAS_SPARES,
 	};
 	const struct heap_types *types = held->types;
 	heap_type_id stripped = heap_types_strip(types, id);
@@ -318,7 +327,7 @@ static bool is_string(const struct held_parts *held, uint64_t address)
 	if (words[0] == address + STRING_BUFFER)
 		return words[1] < STRING_SIZE - STRING_BUFFER;
 	text = objects_find(objects, words[0]);
-	return text != HEAP_NO_OBJECT && objects->address[text] == words[0] &&
+	return text != HEAP_NO_OBJECT && objects_address(objects, text) == words[0] &&
 	       words[1] <= words[2] && words[2] < objects_size(objects, text);
 }
 
@@ -487,7 +496,7 @@ static struct heap_error *note_vector(struct held_parts *held, uint64_t address,
 				      heap_object_id target)
 {
 	const struct objects *objects = &held->capture->objects;
-	uint64_t words[3], start = objects->address[target];
+	uint64_t words[3], start = objects_address(objects, target);
 
 	pages_read(held->pages, address, words, sizeof(words));
 	if (words[0] != start || words[1] < start || words[1] > words[2] ||
@@ -511,7 +520,7 @@ static struct heap_error *note_deque(struct held_parts *held, uint64_t address, 
 		uint64_t map, size;
 		struct deque_end start, finish;
 	} deque;
-	uint64_t begin = objects->address[target], size = objects_size(objects, target);
+	uint64_t begin = objects_address(objects, target), size = objects_size(objects, target);
 
 	_Static_assert(sizeof(deque) == DEQUE_SIZE, "libstdc++'s layout");
 	pages_read(held->pages, address, &deque, sizeof(deque));
@@ -552,7 +561,36 @@ struct heap_error *held_parts_note(struct held_parts *held, heap_type_id type, u
 				  : NULL;
 }
 
-struct held_range held_parts_range(const struct held_parts *held, heap_object_id object)
+// The part of a header and its array up to the last element; all if the count does not agree with the block.
+static struct held_range filled_range(struct held_parts *held, heap_type_id type, uint64_t address,
+				      heap_object_id object)
+{
+	const struct objects *objects = &held->capture->objects;
+	const struct heap_types *types = held->types;
+	struct held_range all = { object, 0, UINT64_MAX };
+	struct heap_member_place number, array;
+	uint64_t count = 0, room, stride;
+	heap_type_id element;
+
+	type = heap_types_strip(types, type);
+	if (object == HEAP_NO_OBJECT || held->container[type] != FILLED ||
+	    !heap_member_find(types, type, filled.count, &number) ||
+	    heap_types_size(types, number.type) != sizeof(count) ||
+	    !heap_member_find(types, type, filled.array, &array) ||
+	    !heap_types_flexible(types, type, &array.offset, &element))
+		return all;
+	stride = heap_types_size(types, element);
+	room = objects_address(objects, object) + objects_size(objects, object) - address;
+	if (stride == 0 || room < array.offset)
+		return all;
+	pages_read(held->pages, address + number.offset, &count, sizeof(count));
+	if (count <= (room - array.offset) / stride)
+		all.end = array.offset + count * stride;
+	return all;
+}
+
+// The elements of a block that its container has in use; all if nothing was noted of it.
+static struct held_range noted_range(const struct held_parts *held, heap_object_id object)
 {
 	uint32_t found = HEAP_HASH_NONE;
 
@@ -561,6 +599,14 @@ struct held_range held_parts_range(const struct held_parts *held, heap_object_id
 				       held->ranges.items[i].object == object);
 	return found == HEAP_HASH_NONE ? (struct held_range){ object, 0, UINT64_MAX }
 				       : held->ranges.items[found];
+}
+
+struct held_range held_parts_range(struct held_parts *held, heap_type_id type, uint64_t address,
+				   heap_object_id object)
+{
+	return type != HEAP_NO_TYPE && (concern_of(held, type) & HAS_SPARES)
+		       ? filled_range(held, type, address, object)
+		       : noted_range(held, object);
 }
 
 bool held_parts_has_ranges(const struct held_parts *held)
@@ -574,7 +620,7 @@ struct held_value held_parts_value(struct held_parts *held, heap_type_id type, u
 	return (struct held_value){
 		.type = type,
 		.address = address,
-		.range = held_parts_range(held, object),
+		.range = held_parts_range(held, type, address, object),
 		.has_choices = address != 0 && type != HEAP_NO_TYPE &&
 			       (concern_of(held, type) & HAS_CHOICES),
 		.has_owners = type != HEAP_NO_TYPE && (concern_of(held, type) & HAS_OWNERS),

@@ -10,6 +10,7 @@
  *	std::optional          the value, while there is none
  *	std::variant           what only other alternatives use
  *	std::vector, deque     elements of their blocks before the first and behind the last one
+ *	dlfo_mappings_segment  elements of its array behind the last one: the modules that glibc knows
  *
  * The words of a value must be consistent before any part of it counts as dead, so that a wrong type
  * costs no pointers.
@@ -52,8 +53,14 @@ struct held_range {
 	uint64_t begin, end; /**< bytes from its start */
 };
 
-/** The elements of a block that its container has in use; all if nothing was noted of it. */
-struct held_range held_parts_range(const struct held_parts *held, heap_object_id object);
+/**
+ * The elements of a block that its container has in use, or that it says itself to have; all if nothing is
+ * known.
+ *
+ * @param address  of the value with which the block begins
+ */
+struct held_range held_parts_range(struct held_parts *held, heap_type_id type, uint64_t address,
+				   heap_object_id object);
 
 /** True if an offset lies in that part. */
 static inline bool held_range_has(const struct held_range *range, uint64_t offset)

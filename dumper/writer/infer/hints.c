@@ -20,6 +20,7 @@ enum {
 	TEXT_SCORE = 3,
 	CHAINED_ELEMENTS = 64,  // of an array, whose pointers to their own kind are examined
 	CHAINS_THAT_AGREE = 16, // for each that does not
+	SCORED_EDGES = 8,       // of a block
 };
 
 struct heap_error *hints_init(struct hints *hints, heap_object_id objects)
@@ -151,9 +152,13 @@ struct heap_error *hints_add(struct inference *inference, heap_type_id type,
 		.count = 1,
 		.either = either,
 	};
+	uint32_t same;
 	int few;
-	uint32_t same = find_same(inference, &hint, &few);
 
+	// So far into a block, no place is known: edges and hints have 32 bits for it.
+	if (pointer->interior >= UINT32_MAX)
+		return NULL;
+	same = find_same(inference, &hint, &few);
 	if (same != NO_HINT) {
 		inference->hints.list[same].count++;
 		return NULL;
@@ -256,6 +261,10 @@ enum verdict hint_ask(const struct inference *inference, const struct hint *hint
 	// Bytes may be anything; a double * leads to a double.
 	if (layouts_size(&inference->layouts, hint->type) < MIN_TELLING_SIZE)
 		return VERDICT_NONE;
+	// Many structs begin with a number. Nobody makes a union's pointer to a number lead to one of them.
+	if (hint->either && layouts_is_compound(&inference->layouts, type) &&
+	    !layouts_is_compound(&inference->layouts, hint->type))
+		return VERDICT_NONE;
 	if (inference_type_has(inference, type, hint->type, interior))
 		return VERDICT_FOR;
 	if (hint->either || has_extension(inference, hint, type))
@@ -309,7 +318,8 @@ enum verdict hints_ask_named(const struct inference *inference, heap_object_id o
 {
 	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
 
-	return ask_all(inference, object, snapshot->type[object], snapshot->elements[object] == 1);
+	return ask_all(inference, object, snapshot->type[object],
+		       names_of(&inference->capture->names, object)->elements == 1);
 }
 
 // The type of a char * that points to the start of a block, or HEAP_NO_TYPE. Of several, one
@@ -419,6 +429,47 @@ static int compare_counts(const void *left, const void *right)
 	return compare_what(left, right);
 }
 
+/*
+ * True if a block is no array of a type, since a hint says that another one is where no element begins: then
+ * each is a part of something larger. A union, as libc's condition variables are, has no other structs between.
+ */
+static bool is_part_of_elements(const struct inference *inference, heap_type_id type,
+				heap_object_id object)
+{
+	const struct layouts *layouts = &inference->layouts;
+	bool is_union = layouts->types->types[type].kind == HEAP_TYPE_UNION;
+
+	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	     at = inference->hints.list[at].next) {
+		const struct hint *hint = &inference->hints.list[at];
+
+		progress_step();
+		if (!hint->either && hint->interior > 0 &&
+		    (layouts_strip(layouts, hint->type) == type ||
+		     (is_union && layouts_is_compound(layouts, hint->type))) &&
+		    !inference_type_has(inference, type, hint->type, hint->interior))
+			return true;
+	}
+	return false;
+}
+
+// Leaves out arrays that other hints contradict. @return how many readings are left
+static uint32_t drop_contradicted(const struct inference *inference, heap_object_id object,
+				  struct weak_claim *list, uint32_t count)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct layout_claim *claim = &list[i].claim;
+		bool is_array = claim->fit == LAYOUT_ARRAY || claim->fit == LAYOUT_SLACK;
+
+		if (!is_array || !layouts_is_compound(&inference->layouts, claim->type) ||
+		    !is_part_of_elements(inference, claim->type, object))
+			list[kept++] = list[i];
+	}
+	return kept;
+}
+
 // Gathers the readings of a block by all its hints, so that each is weighed once, however many
 // hints there are. @return their number; at most one per hint
 static uint32_t gather(const struct inference *inference, heap_object_id object,
@@ -439,10 +490,11 @@ static uint32_t gather(const struct inference *inference, heap_object_id object,
 		else
 			list[kept++] = list[i];
 	}
-	if (kept <= WEAK_CLAIMS)
-		return kept;
-	qsort(list, kept, sizeof(*list), compare_counts);
-	return WEAK_CLAIMS;
+	if (kept > WEAK_CLAIMS) {
+		qsort(list, kept, sizeof(*list), compare_counts);
+		kept = WEAK_CLAIMS;
+	}
+	return drop_contradicted(inference, object, list, kept);
 }
 
 // The pointers of a supposed array to elements in blocks of its kind.
@@ -563,6 +615,36 @@ static bool is_better(const struct inference *inference, const struct weak_claim
 	return compound != best_compound ? compound : one->count > best->count;
 }
 
+// Counts the first pointers of a block for which a type has one.
+static uint32_t count_explained(const struct inference *inference, heap_object_id object,
+				heap_type_id type)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	const struct heap_slots *slots = heap_slot_table_get(&inference->layouts.slots, type);
+	uint32_t first = snapshot->edge_first[object], end = snapshot->edge_first[object + 1];
+	uint64_t stride = layouts_size(&inference->layouts, type);
+	uint64_t prefix = inference_prefix(inference, object);
+	uint32_t count = 0;
+
+	for (uint32_t i = first; slots && stride > 0 && i < end && i < first + SCORED_EDGES; i++) {
+		uint64_t offset = snapshot->edge_slot[i] * UINT64_C(8);
+		uint32_t slot;
+
+		progress_step();
+		count += offset >= prefix &&
+			 heap_slots_at(slots, (offset - prefix) % stride, &slot) > slot;
+	}
+	return count;
+}
+
+// Scores an alternative of a union, whose members may agree equally well with the contents: then the one
+// that explains more pointers is better.
+static int score_alternative(const struct inference *inference, heap_object_id object,
+			     const struct layout_claim *claim, int score)
+{
+	return score * (SCORED_EDGES + 1) + (int)count_explained(inference, object, claim->type);
+}
+
 // The best reading; among a union's alternatives, the one that agrees best.
 static struct layout_claim choose(const struct inference *inference, const struct content *content,
 				  const struct weak_claim *list, uint32_t count)
@@ -580,7 +662,10 @@ static struct layout_claim choose(const struct inference *inference, const struc
 		if (!list[i].either) {
 			if (is_better(inference, &list[i], &best))
 				best = list[i];
-		} else if (either.claim.fit == LAYOUT_NONE || score > either_score) {
+			continue;
+		}
+		score = score_alternative(inference, content->object, &list[i].claim, score);
+		if (either.claim.fit == LAYOUT_NONE || score > either_score) {
 			either = list[i];
 			either_score = score;
 			several = false;

@@ -6,6 +6,7 @@
 
 #include "dumper/base/header.h"
 #include "dumper/writer/infer/apply_claims.h"
+#include "dumper/writer/infer/array_lengths.h"
 #include "dumper/writer/infer/conflicts.h"
 #include "dumper/writer/infer/counted.h"
 #include "dumper/writer/infer/inference.h"
@@ -18,6 +19,7 @@
 #include "dumper/writer/infer/library_types.h"
 #include "dumper/writer/infer/payloads.h"
 #include "dumper/writer/infer/pool_texts.h"
+#include "dumper/writer/infer/proven_arrays.h"
 #include "dumper/writer/infer/shapes.h"
 #include "dumper/writer/infer/text_headers.h"
 #include "dumper/writer/infer/site_containers.h"
@@ -97,7 +99,7 @@ static struct heap_error *claim_label(struct inference *inference,
 	heap_object_id object = objects_find(objects, label->block);
 	char name[256];
 
-	if (object == HEAP_NO_OBJECT || objects->address[object] != label->block ||
+	if (object == HEAP_NO_OBJECT || objects_address(objects, object) != label->block ||
 	    !(objects->flags[object] & HEAPSNAP_BLOCK_LABELLED))
 		return NULL;
 	image_read_string(&capture->image, label->type, name, sizeof(name));
@@ -280,6 +282,8 @@ static struct heap_error *advance(struct inference *inference, int small, uint64
 		HEAP_TRY(block_prefixes_find(inference, BLOCK_PREFIX_TEXTS, true, named));
 	if (*named == 0 && pass(inference, &inference->unions, FEW_FOR_UNIONS))
 		HEAP_TRY(union_tags_learn(inference, named));
+	if (*named == 0 && pass(inference, &inference->lengths, FEW_NEW))
+		HEAP_TRY(array_lengths_claim(inference, named));
 	// Before chains are named node by node.
 	if (*named == 0 && small > 0 && pass(inference, &inference->likeness, FEW_TO_LEARN))
 		HEAP_TRY(likeness_claim(inference, named));
@@ -290,6 +294,8 @@ static struct heap_error *advance(struct inference *inference, int small, uint64
 		if (*named == 0)
 			HEAP_TRY(naming_claim(inference, NAMING_LIKELY, PASS_ALL, named));
 	}
+	if (*named == 0 && pass(inference, &inference->arrays, FEW_NEW))
+		HEAP_TRY(proven_arrays_claim(inference, named));
 	if (*named == 0)
 		HEAP_TRY(cut_early(inference, small, named));
 	if (*named == 0)
@@ -367,14 +373,12 @@ static struct heap_error *add_columns(struct capture *capture)
 	size_t count = (size_t)capture->objects.count + 1;
 
 	capture->snapshot.type = calloc(count, sizeof(*capture->snapshot.type));
-	capture->snapshot.elements = calloc(count, sizeof(*capture->snapshot.elements));
-	capture->snapshot.evidence = calloc(count, sizeof(*capture->snapshot.evidence));
 	capture->snapshot.conflict_type = calloc(count, sizeof(*capture->snapshot.conflict_type));
 	capture->snapshot.conflicts = calloc(count, sizeof(*capture->snapshot.conflicts));
-	return capture->snapshot.type && capture->snapshot.elements && capture->snapshot.evidence &&
-			       capture->snapshot.conflict_type && capture->snapshot.conflicts
-		       ? NULL
-		       : heap_error_out_of_memory();
+	if (!capture->snapshot.type || !capture->snapshot.conflict_type ||
+	    !capture->snapshot.conflicts)
+		return heap_error_out_of_memory();
+	return names_init(&capture->names, capture->objects.count);
 }
 
 // Completes the table of types, on which all later stages rely.
@@ -420,7 +424,7 @@ static struct heap_error *prepare(struct inference *inference, const struct head
 	inference->layouts.block_sizes = capture->block_sizes;
 	HEAP_TRY(enum_tags_init(&inference->enum_tags, &inference->layouts));
 	HEAP_TRY(heap_repetitions_init(&inference->repetitions, &inference->layouts.slots));
-	HEAP_TRY(claims_init(&inference->claims, &inference->layouts, objects));
+	HEAP_TRY(claims_init(&inference->claims, &inference->layouts, &capture->names, objects));
 	leave_unused(inference);
 	HEAP_TRY(hints_init(&inference->hints, objects));
 	HEAP_TRY(union_tags_init(&inference->union_tags, inference->layouts.types->count));

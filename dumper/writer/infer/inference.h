@@ -68,6 +68,8 @@ struct inference {
 	struct gate unions;        /**< learning the tags of unions */
 	struct gate voids;         /**< finding the types that void pointers lead to */
 	struct gate void_contents; /**< likewise, by content */
+	struct gate lengths;       /**< finding the lengths of arrays */
+	struct gate arrays;        /**< proving arrays */
 	struct gate payloads;      /**< finding the payloads of links */
 	struct gate all_kinds;     /**< a pass over all kinds */
 	struct gate likeness;      /**< comparing blocks with those whose types are known */
@@ -159,7 +161,8 @@ static inline struct layout_claim inference_fit_weakly(const struct inference *i
 /** Where a block begins behind its prefix. */
 static inline uint64_t inference_address(const struct inference *inference, heap_object_id object)
 {
-	return inference->capture->objects.address[object] + inference_prefix(inference, object);
+	return objects_address(&inference->capture->objects, object) +
+	       inference_prefix(inference, object);
 }
 
 /** Reads the header of a block, which begins behind its prefix. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/infer/libc_blocks.h"
 
+#include "dumper/writer/infer/base_types.h"
 #include "lib/base/cleanup.h"
 
 #include <string.h>
@@ -72,22 +73,16 @@ static bool is_reserve(const struct inference *inference, const struct kind *kin
 	    strncmp(file_name(capture->modules.modules[site->module].path), "libstdc++.so", 12) !=
 		    0)
 		return false;
-	pages_read(inference->pages, capture->objects.address[object], &length, sizeof(length));
+	pages_read(inference->pages, objects_address(&capture->objects, object), &length,
+		   sizeof(length));
 	return length > 0 && length <= kind->size;
 }
 
 struct heap_error *libc_blocks_add_types(struct capture *capture)
 {
-	struct heap_type character = { .kind = HEAP_TYPE_BASE,
-				       .flags = HEAP_TYPE_SIGNED | HEAP_TYPE_CHARACTER,
-				       .size = 1 };
 	heap_type_id ignored;
-	struct heap_error *error;
 
-	if (heap_types_find(&capture->snapshot.types, "char", 0) != HEAP_NO_TYPE)
-		return NULL;
-	error = heap_types_add_string(&capture->snapshot.types, "char", &character.name);
-	return error ? error : heap_types_add(&capture->snapshot.types, &character, &ignored);
+	return base_types_find_char(&capture->snapshot.types, &ignored);
 }
 
 struct heap_error *libc_blocks_claim(struct inference *inference)

@@ -232,16 +232,26 @@ static bool is_declared(const struct heap_types *types, heap_type_id id)
 	       begins(heap_types_string(types, type->name), "std::");
 }
 
-// True if a type of that name is defined.
-static bool is_defined(const struct heap_types *types, const char *name)
+// Indexes the types of the standard library that are defined, by name.
+HEAP_MUST_CHECK
+static struct heap_error *index_defined(const struct heap_types *types,
+					struct heap_hash_table *result)
 {
-	heap_type_id id = 1;
+	for (heap_type_id id = 1; id < types->count; id++) {
+		const char *name = heap_types_string(types, types->types[id].name);
 
-	while (id < types->count &&
-	       (types->types[id].size == 0 ||
-		strcmp(heap_types_string(types, types->types[id].name), name) != 0))
-		id++;
-	return id < types->count;
+		if (types->types[id].size > 0 && begins(name, "std::"))
+			HEAP_TRY(heap_hash_add(result, heap_hash_string(name), id));
+	}
+	return NULL;
+}
+
+static bool is_defined(const struct heap_types *types, const struct heap_hash_table *defined,
+		       const char *name)
+{
+	return heap_hash_find(defined, heap_hash_string(name), id,
+			      strcmp(heap_types_string(types, types->types[id].name), name) == 0) !=
+	       HEAP_HASH_NONE;
 }
 
 static void destroy(struct library_types **library)
@@ -645,15 +655,15 @@ struct heap_error *library_types_complete(struct library_types *library)
 struct heap_error *library_types_define(struct heap_types *types)
 {
 	CLEANUP(destroy) struct library_types *library = NULL;
+	CLEANUP_HASH_TABLE struct heap_hash_table defined = { 0 };
 	heap_type_id count = types->count;
 
+	HEAP_TRY(index_defined(types, &defined));
 	for (heap_type_id id = 1; id < count; id++) {
-		const struct layout *layout =
-			is_declared(types, id)
-				? find_layout(heap_types_string(types, types->types[id].name))
-				: NULL;
+		const char *name = heap_types_string(types, types->types[id].name);
+		const struct layout *layout = is_declared(types, id) ? find_layout(name) : NULL;
 
-		if (!layout || is_defined(types, heap_types_string(types, types->types[id].name)))
+		if (!layout || is_defined(types, &defined, name))
 			continue;
 		if (!library)
 			HEAP_TRY(library_types_create(types, &library));

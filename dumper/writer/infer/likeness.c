@@ -59,20 +59,25 @@ static void likeness_deinit(struct likeness *likeness)
 
 // --- what is known -----------------------------------------------------------
 
+// Counts a block of a type that is not that of the last one of its kind.
+// @param place  gets that in known
 HEAP_MUST_CHECK
-static struct heap_error *note(struct likeness *likeness, heap_type_id type, uint64_t size)
+static struct heap_error *note(struct likeness *likeness, heap_type_id type, uint64_t size,
+			       uint32_t *place)
 {
 	const struct known *list = likeness->known.items;
 	uint64_t hash = heap_hash_pair(type, size);
-	uint32_t found = heap_hash_find(&likeness->by_type, hash, i,
-					list[i].type == type && list[i].size == size);
 
-	if (found != HEAP_HASH_NONE) {
-		likeness->known.items[found].blocks++;
+	*place = heap_hash_find(&likeness->by_type, hash, i,
+				list[i].type == type && list[i].size == size);
+	if (*place != HEAP_HASH_NONE) {
+		likeness->known.items[*place].blocks++;
 		return NULL;
 	}
+	likeness->modules[type] |= LIVE;
+	*place = (uint32_t)likeness->known.count;
 	HEAP_TRY(heap_array_append(&likeness->known, (struct known){ size, type, 1 }));
-	return heap_hash_add(&likeness->by_type, hash, (uint32_t)likeness->known.count - 1);
+	return heap_hash_add(&likeness->by_type, hash, *place);
 }
 
 static int compare_known(const void *left, const void *right)
@@ -89,24 +94,43 @@ static bool is_known(const struct inference *inference, heap_object_id object)
 {
 	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
 
-	return inference->claims.name_rank[object] <= RANK_PASSED_FLEXIBLE &&
-	       layouts_is_compound(&inference->layouts, snapshot->type[object]) &&
-	       (snapshot->elements[object] == 1 ||
+	return layouts_is_compound(&inference->layouts, snapshot->type[object]) &&
+	       (names_of(&inference->capture->names, object)->elements == 1 ||
 		layouts_is_flexible(&inference->layouts, snapshot->type[object]));
+}
+
+// Counts a block if it is of the same type as the last one of its kind, which most blocks are.
+static bool repeats(const struct inference *inference, struct likeness *likeness,
+		    heap_object_id object, uint32_t place)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	struct known *known = likeness->known.items;
+
+	if (place >= likeness->known.count || known[place].type != snapshot->type[object] ||
+	    names_of(&inference->capture->names, object)->elements != 1 ||
+	    known[place].size != inference_size(inference, object))
+		return false;
+	known[place].blocks++;
+	return true;
 }
 
 HEAP_MUST_CHECK
 static struct heap_error *learn(const struct inference *inference, struct likeness *likeness)
 {
-	const heap_object_id count = inference->capture->objects.count;
+	const struct objects *objects = &inference->capture->objects;
+	CLEANUP_FREE uint32_t *places = // in known, of the last block of each kind
+		calloc((size_t)objects->kinds.count + 1, sizeof(*places));
 
-	for (heap_object_id i = 0; i < count && !progress_is_late(); i++) {
+	if (!places)
+		return heap_error_out_of_memory();
+	for (heap_object_id i = 0; i < objects->count && !progress_is_late(); i++) {
+		uint32_t *place = &places[objects->kind[i]];
+
 		progress_step();
-		if (!is_known(inference, i))
-			continue;
-		likeness->modules[inference->capture->snapshot.type[i]] |= LIVE;
-		HEAP_TRY(note(likeness, inference->capture->snapshot.type[i],
-			      inference_size(inference, i)));
+		if (inference->claims.name_rank[i] <= RANK_PASSED_FLEXIBLE &&
+		    !repeats(inference, likeness, i, *place) && is_known(inference, i))
+			HEAP_TRY(note(likeness, inference->capture->snapshot.type[i],
+				      inference_size(inference, i), place));
 	}
 	if (likeness->known.count > 0)
 		qsort(likeness->known.items, likeness->known.count, sizeof(struct known),

@@ -66,7 +66,7 @@ static struct heap_error *count_edges(struct search *search)
 			if (heap_bit_get(search->heads->with_code, target) &&
 			    snapshot->edge_interior[j] <= METHOD_TABLE_HEAD)
 				HEAP_TRY(head_words_count(&search->in_heap,
-							  objects->address[target] +
+							  objects_address(objects, target) +
 								  snapshot->edge_interior[j]));
 		}
 	}
@@ -166,7 +166,7 @@ static uint64_t find_extent(const struct search *search, uint64_t address, heap_
 	if (!module) {
 		*object = objects_find(objects, address);
 		return *object == HEAP_NO_OBJECT ? 0
-						 : objects->address[*object] +
+						 : objects_address(objects, *object) +
 							   objects_size(objects, *object) - address;
 	}
 	symbol = module->elf ? heap_elf_find_symbol(module->elf, HEAP_SYMBOL_OBJECT,

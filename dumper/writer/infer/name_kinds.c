@@ -8,6 +8,7 @@
  */
 #include "dumper/writer/infer/naming.h"
 #include "dumper/writer/infer/sampler.h"
+#include "dumper/writer/infer/voting_sites.h"
 
 #include "dumper/writer/base/pieces.h"
 #include "lib/base/array.h"
@@ -51,12 +52,37 @@ static void add_votes(const struct inference *inference, const struct kind *kind
 		struct candidate *candidate = candidates_add(
 			candidates,
 			(struct layout_claim){ LAYOUT_EXACT, capture->snapshot.type[object],
-					       capture->snapshot.elements[object] });
+					       names_of(&capture->names, object)->elements });
 
 		candidates->voters++;
 		if (candidate)
 			candidate->votes++;
 	}
+}
+
+// True if a block of a size is the header of a flexible type and whole elements. Any size may be that of a header
+// with something behind it.
+static bool has_whole_elements(const struct inference *inference, heap_type_id type,
+			       const struct kind *kind)
+{
+	const struct layouts *layouts = &inference->layouts;
+	const struct layout_facts *facts = &layouts->facts[type];
+	uint64_t stride = layouts_size(layouts, layouts_strip(layouts, facts->element));
+
+	return stride > 0 && kind->size >= facts->start &&
+	       (kind->size - facts->start) % stride <= kinds_slack(inference, kind);
+}
+
+// True if a variable of the code may point to the blocks of a kind, by their size.
+static bool may_point_to_kind(const struct inference *inference, const struct kind *kind,
+			      const struct site_summary *site, const struct site_type *site_type,
+			      enum layout_fit fit)
+{
+	if (fit == LAYOUT_NONE || site_type->is_result)
+		return fit != LAYOUT_NONE;
+	if (fit == LAYOUT_EXACT)
+		return site->sizes < MANY_SIZES;
+	return fit != LAYOUT_FLEXIBLE || has_whole_elements(inference, site_type->type, kind);
 }
 
 // Adds the types of the code's variables that a block of that size can have.
@@ -71,9 +97,7 @@ static void add_site_types(const struct inference *inference, const struct kind 
 		struct layout_claim claim = layouts_fit(layouts, site_type->type, kind->size,
 							kinds_slack(inference, kind));
 
-		if (claim.fit == LAYOUT_NONE ||
-		    (claim.fit == LAYOUT_EXACT && site->sizes >= MANY_SIZES &&
-		     !site_type->is_result))
+		if (!may_point_to_kind(inference, kind, site, site_type, claim.fit))
 			continue;
 
 		struct candidate *candidate = candidates_add(candidates, claim);
@@ -206,6 +230,50 @@ static bool has_rival(const struct inference *inference, const struct content *c
 	return false;
 }
 
+// True if a block may as well be an array of the type that a pointer to its start has. Any size may be that of a
+// header with elements, and that pointer may be the one to the array.
+static bool is_array_of_hinted(const struct inference *inference, heap_object_id object,
+			       const struct candidate *header, uint64_t *words)
+{
+	uint64_t size = inference_size(inference, object);
+	struct content content;
+	int score;
+
+	content_read(inference, object, words, &content);
+	score = candidate_score(inference, &content, header);
+	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	     at = inference->hints.list[at].next) {
+		const struct hint *hint = &inference->hints.list[at];
+		uint64_t stride = layouts_size(&inference->layouts, hint->type);
+
+		if (layouts_is_start(hint->interior) && !hint->either &&
+		    layouts_is_compound(&inference->layouts, hint->type) &&
+		    may_be_element(&inference->layouts, hint->type) && size % stride == 0 &&
+		    is_rival(inference, &content, hint->type, size / stride, header, score))
+			return true;
+	}
+	return false;
+}
+
+// True if all that speaks for a type is the link of a list with which it begins. Programs cast structs with pointers
+// of their own to such a link, and free blocks have one, so that the rest of the content must prove the type.
+static bool is_link_alone(const struct inference *inference, const struct content *content,
+			  const struct candidate *candidate, int score)
+{
+	for (uint32_t at = inference->hints.head[content->object]; at != NO_HINT;
+	     at = inference->hints.list[at].next) {
+		const struct hint *hint = &inference->hints.list[at];
+
+		progress_step();
+		if (hint_ask(inference, hint, candidate->type) == VERDICT_FOR &&
+		    (!layouts_is_start(hint->interior) ||
+		     !layouts_is_link(&inference->layouts, hint->type) ||
+		     content_score(inference, content, hint->type, 1) < score))
+			return false;
+	}
+	return true;
+}
+
 // True if a block may be what its hints say is the only type of its size. Where sizes are not exact,
 // several types may have them, so the content must favour this one. glibc adds the rest of a free chunk to a
 // block if it is too small for a chunk of its own.
@@ -218,10 +286,11 @@ static bool may_be_whole(const struct inference *inference, heap_object_id objec
 	int score;
 
 	if (inference_slack(inference, object) == 0)
-		return true;
+		return candidate->fit != LAYOUT_FLEXIBLE ||
+		       !is_array_of_hinted(inference, object, candidate, words);
 	content_read(inference, object, words, &content);
 	score = candidate_score(inference, &content, candidate);
-	if (score < 0)
+	if (score < 0 || is_link_alone(inference, &content, candidate, score))
 		return false;
 	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
 	     at = inference->hints.list[at].next) {
@@ -286,6 +355,25 @@ static bool may_have(const struct inference *inference, const struct kind *kind,
 	return candidate->is_result || agrees(inference, object, candidate, words);
 }
 
+// True if only pointers in unions, of which another member may hold, tell that a block is of a type, and its
+// content does not.
+static bool is_one_of_several(const struct inference *inference, heap_object_id object,
+			      const struct candidate *candidate, uint64_t *words)
+{
+	struct content content;
+
+	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	     at = inference->hints.list[at].next) {
+		const struct hint *hint = &inference->hints.list[at];
+
+		progress_step();
+		if (!hint->either && hint_ask(inference, hint, candidate->type) == VERDICT_FOR)
+			return false;
+	}
+	content_read(inference, object, words, &content);
+	return candidate_score(inference, &content, candidate) <= 0;
+}
+
 // Names the blocks of a kind without a name; by parts, only those with hints of these parts.
 HEAP_MUST_CHECK
 static struct heap_error *claim_kind(struct inference *inference, const struct kind *kind,
@@ -293,6 +381,11 @@ static struct heap_error *claim_kind(struct inference *inference, const struct k
 				     const struct candidate *candidate, enum rank rank,
 				     uint64_t *words, uint64_t *claimed)
 {
+	CLEANUP(voting_sites_deinit) struct voting_sites voters = { NULL };
+
+	if (rank == RANK_VOTE)
+		HEAP_TRY(voting_sites_find(inference, site, kind->first, kind->count,
+					   candidate->type, &voters));
 	for (uint32_t i = kind->named; i < kind->count; i++) {
 		heap_object_id object = kinds_member(inference, kind, i);
 
@@ -307,10 +400,11 @@ static struct heap_error *claim_kind(struct inference *inference, const struct k
 
 		if (word == VERDICT_FOR && !may_be_whole(inference, object, candidate, words))
 			continue;
-		if (word == VERDICT_FOR)
+		if (word == VERDICT_FOR && !is_one_of_several(inference, object, candidate, words))
 			HEAP_TRY(naming_claim_member(inference, object, candidate, RANK_EMBEDDED,
 						     claimed));
-		else if (may_have(inference, kind, object, candidate, rank, word, words))
+		else if (voting_sites_have(&voters, inference, object) &&
+			 may_have(inference, kind, object, candidate, rank, word, words))
 			HEAP_TRY(naming_claim_member(inference, object, candidate, rank, claimed));
 	}
 	return NULL;
@@ -469,6 +563,29 @@ static bool describe_hint(const struct inference *inference, heap_object_id obje
 	return true;
 }
 
+static bool is_same_hint(const struct lone_hint *one, const struct lone_hint *other)
+{
+	return one->is_set == other->is_set && one->size == other->size &&
+	       one->type == other->type && one->interior == other->interior &&
+	       one->flags == other->flags && one->either == other->either;
+}
+
+// Adds the candidates of samples. Most have one hint, and the one before had the same.
+static void add_hinted(const struct inference *inference, const heap_object_id *samples,
+		       uint32_t count, struct candidates *candidates)
+{
+	struct lone_hint last = { .is_set = false }, hint;
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (describe_hint(inference, samples[i], &hint)) {
+			if (is_same_hint(&last, &hint))
+				continue;
+			last = hint;
+		}
+		candidates_add_hinted(inference, samples[i], candidates);
+	}
+}
+
 // Gathers the types of a block's size that have the hinted parts.
 static void gather_hinted(const struct inference *inference, heap_object_id object,
 			  struct futile_hints *futile, struct candidates *candidates)
@@ -480,9 +597,7 @@ static void gather_hinted(const struct inference *inference, heap_object_id obje
 		uint64_t hash = heap_hash_pair(hint.type, hint.interior);
 
 		known = &futile->known[heap_hash_mix(hash, hint.size) % KNOWN_HINTS];
-		if (known->is_set && known->size == hint.size && known->type == hint.type &&
-		    known->interior == hint.interior && known->flags == hint.flags &&
-		    known->either == hint.either)
+		if (is_same_hint(known, &hint))
 			return;
 	}
 	candidates_add_hinted(inference, object, candidates);
@@ -614,8 +729,7 @@ static bool gather(const struct inference *inference, const struct kind *kind,
 		add_votes(inference, kind, candidates);
 	count = sample(inference, kind, &unnamed, samples);
 	add_site_types(inference, kind, site, candidates);
-	for (uint32_t i = 0; i < count; i++)
-		candidates_add_hinted(inference, samples[i], candidates);
+	add_hinted(inference, samples, count, candidates);
 	if (candidates->too_many)
 		candidates_drop_hinted(candidates);
 	drop_excluded(inference, kind, site, candidates);

@@ -5,9 +5,12 @@
  */
 #include "dumper/writer/infer/naming.h"
 #include "dumper/writer/infer/sampler.h"
+#include "dumper/writer/infer/voting_sites.h"
 
 #include "dumper/writer/base/progress.h"
 #include "lib/base/cleanup.h"
+
+#include <string.h>
 
 enum {
 	BALLOTS = 8, // different names that are counted
@@ -57,6 +60,13 @@ static bool may_repeat(const struct inference *inference, const struct content *
 			       capture->snapshot.edge_first[object + 1] &&
 		       (!must_prove || content_is_text(inference, content, size));
 	return content_score(inference, content, type, claim.elements) >= must_prove;
+}
+
+// True for what is a text, whoever has asked for it. A number may look like one that is shorter than a word.
+static bool is_plain_text(const struct inference *inference, const struct content *content)
+{
+	return content->count > 0 && !memchr(content->words, '\0', sizeof(*content->words)) &&
+	       content_is_text(inference, content, inference_size(inference, content->object));
 }
 
 static bool is_free(const struct inference *inference, heap_object_id object)
@@ -247,7 +257,11 @@ static struct heap_error *claim_site(struct inference *inference, const struct s
 {
 	const struct kinds *kinds = &inference->kinds;
 	uint32_t first = kinds->kinds[site->first].first;
+	CLEANUP(voting_sites_deinit) struct voting_sites voters = { NULL };
+	bool is_character = layouts_is_character(&inference->layouts, type), is_voter;
 
+	if (rank == RANK_VOTE)
+		HEAP_TRY(voting_sites_find(inference, site, first, site->objects, type, &voters));
 	for (uint32_t i = first; i < first + site->objects; i++) {
 		heap_object_id object = kinds->members[i];
 		struct layout_claim claim = fit_any(inference, type, object);
@@ -256,10 +270,12 @@ static struct heap_error *claim_site(struct inference *inference, const struct s
 		progress_step();
 		if (progress_is_late())
 			break;
-		if (inference->claims.rank[object] != RANK_NONE)
+		is_voter = voting_sites_have(&voters, inference, object);
+		if (inference->claims.rank[object] != RANK_NONE || !(is_voter || is_character))
 			continue;
 		content_read(inference, object, words, &content);
-		if (!may_repeat(inference, &content, type, false))
+		if (!may_repeat(inference, &content, type, false) ||
+		    !(is_voter || is_plain_text(inference, &content)))
 			continue;
 		HEAP_TRY(naming_claim_member(
 			inference, object,

@@ -206,7 +206,7 @@ static void fetch_targets(const struct inference *inference, heap_object_id obje
 		heap_object_id target = snapshot->edge_target[i];
 
 		heap_prefetch(&inference->capture->objects.kind[target]);
-		heap_prefetch(&inference->capture->objects.address[target]);
+		heap_prefetch(&inference->capture->objects.offset[target]);
 		heap_prefetch(&inference->claims.name_rank[target]);
 		heap_prefetch(&snapshot->type[target]);
 	}

@@ -2,6 +2,7 @@
 #include "dumper/writer/infer/node_types.h"
 
 #include "dumper/writer/infer/library_rules.h"
+#include "dumper/writer/infer/library_value_types.h"
 #include "dumper/writer/scan/page_cache.h"
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
@@ -18,13 +19,10 @@ enum {
 	MAX_SYMBOLS = 20000, // that are demangled
 	MAX_WORDS = 64,      // of a node that are read
 	MAX_FIELDS = 12,     // of a value whose type has no name
-	STRING_WORDS = 4,    // of libstdc++'s std::string
 	SAMPLES = 64,        // nodes of each kind
 	AGREEMENT = 90,      // per cent of a kind's blocks that are such nodes
 	LEAST_ADDRESS = 65536,
 };
-
-#define STRING "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >"
 
 // The templates of nodes, and how symbols show those of containers.
 static const struct {
@@ -60,6 +58,8 @@ struct search {
 	struct HEAP_ARRAY(heap_type_id) called;   // instances with methods that its code calls
 	heap_object_id *first; // [kinds] one of the kind's nodes, HEAP_NO_OBJECT: none
 	heap_object_id *next;  // [objects] the next one of its kind
+	struct library_values values;
+	heap_type_id library[LIBRARY_VALUES]; // their types
 };
 
 // --- instances by symbols ------------------------------------------------------
@@ -178,7 +178,7 @@ static struct heap_error *read_samples(struct search *search, uint32_t kind)
 
 	search->samples.count = 0;
 	for (int i = 0; i < SAMPLES && node != HEAP_NO_OBJECT; i++, node = search->next[node]) {
-		struct sample sample = { .address = objects->address[node] };
+		struct sample sample = { .address = objects_address(objects, node) };
 
 		pages_read(search->pages, sample.address, sample.words,
 			   size < sizeof(sample.words) ? size : sizeof(sample.words));
@@ -194,7 +194,7 @@ static heap_type_id single_at(const struct search *search, uint64_t address)
 	const struct objects *objects = &node_types->capture->objects;
 	heap_object_id object = objects_find(objects, address);
 
-	if (object == HEAP_NO_OBJECT || objects->address[object] != address)
+	if (object == HEAP_NO_OBJECT || objects_address(objects, object) != address)
 		return HEAP_NO_TYPE;
 	return node_types->classes[object] != HEAP_NO_TYPE
 		       ? node_types->classes[object]
@@ -283,18 +283,34 @@ static heap_type_id find_instance(const struct search *search, enum container_pa
 
 // --- values without a name -----------------------------------------------------
 
-static bool are_strings(const struct search *search, uint64_t word)
+// True if all nodes have a value of the library there.
+static bool are_values(const struct search *search, enum library_value value, uint64_t word)
 {
-	const struct node_types *node_types = search->node_types;
+	bool is_proven = false;
 
 	for (size_t i = 0; i < search->samples.count; i++) {
 		const struct sample *sample = &search->samples.items[i];
+		enum library_proof proof =
+			library_values_check(&search->values, value, &sample->words[word],
+					     sample->address + word * WORD);
 
-		if (!container_nodes_is_string(node_types->nodes, &node_types->capture->objects,
-					       &sample->words[word], sample->address + word * WORD))
+		if (proof == LIBRARY_REFUTED)
 			return false;
+		is_proven = is_proven || proof == LIBRARY_PROVEN;
 	}
-	return true;
+	return is_proven;
+}
+
+// The value of the library that begins at a word; LIBRARY_VALUES: none. The classes of control blocks are not known yet.
+static enum library_value find_value(const struct search *search, uint64_t at, uint64_t end)
+{
+	for (int value = 0; value < LIBRARY_VALUES; value++) {
+		if (value != LIBRARY_SHARED &&
+		    at + library_values_words(&search->values, (enum library_value)value) <= end &&
+		    are_values(search, (enum library_value)value, at))
+			return (enum library_value)value;
+	}
+	return LIBRARY_VALUES;
 }
 
 static bool are_pointers(const struct search *search, uint64_t word)
@@ -314,16 +330,20 @@ static struct heap_error *find_field(struct search *search, uint64_t at, uint64_
 				     size_t size, heap_type_id *type)
 {
 	const char *field = "long", *label = "long";
+	enum library_value value = find_value(search, at, end);
 	size_t length = strlen(name);
 
-	if (at + STRING_WORDS <= end && are_strings(search, at)) {
-		field = STRING;
-		label = "std::string";
+	if (value != LIBRARY_VALUES) {
+		label = library_value_name(value);
 	} else if (are_pointers(search, at)) {
 		field = "void*";
 		label = "ptr";
 	}
 	snprintf(name + length, size - length, "%s%s", length > 1 ? ", " : "", label);
+	if (value != LIBRARY_VALUES) {
+		*type = search->library[value];
+		return NULL;
+	}
 	HEAP_TRY(library_types_find(search->node_types->library, field, strlen(field), type));
 	return library_types_complete(search->node_types->library);
 }
@@ -428,6 +448,31 @@ static struct heap_error *find_type(struct search *search, uint32_t kind)
 	return *result == HEAP_NO_TYPE ? add_node(search, part, size, result) : NULL;
 }
 
+// Finds the part that nearly all blocks of each kind are.
+HEAP_MUST_CHECK
+static struct heap_error *find_parts(const struct node_types *node_types)
+{
+	const struct objects *objects = &node_types->capture->objects;
+	CLEANUP_FREE uint32_t *counts =
+		calloc(((size_t)objects->kinds.count + 1) * CONTAINER_PARTS, sizeof(*counts));
+
+	if (!counts)
+		return heap_error_out_of_memory();
+	for (heap_object_id i = 0; i < objects->count; i++)
+		counts[objects->kind[i] * (size_t)CONTAINER_PARTS + node_types->nodes->part[i]]++;
+	for (uint32_t i = 0; i < objects->kinds.count; i++) {
+		const uint32_t *own = &counts[i * (size_t)CONTAINER_PARTS];
+
+		node_types->part[i] = CONTAINER_NONE;
+		for (uint8_t part = 0; part < CONTAINER_PARTS; part++) {
+			if (part != CONTAINER_NONE && own[part] > 0 &&
+			    own[part] * UINT64_C(100) >= node_types->count[i] * (uint64_t)AGREEMENT)
+				node_types->part[i] = part;
+		}
+	}
+	return NULL;
+}
+
 // Finds out what nearly all blocks of each kind are, and links these.
 HEAP_MUST_CHECK
 static struct heap_error *sort_nodes(struct search *search)
@@ -435,28 +480,22 @@ static struct heap_error *sort_nodes(struct search *search)
 	const struct node_types *node_types = search->node_types;
 	const struct objects *objects = &node_types->capture->objects;
 	uint32_t kinds = objects->kinds.count;
-	CLEANUP_FREE uint32_t *agree = calloc((size_t)kinds + 1, sizeof(*agree));
 
 	search->first = malloc(((size_t)kinds + 1) * sizeof(*search->first));
 	search->next = malloc(((size_t)objects->count + 1) * sizeof(*search->next));
-	if (!agree || !search->first || !search->next)
+	if (!search->first || !search->next)
 		return heap_error_out_of_memory();
+	HEAP_TRY(find_parts(node_types));
 	for (uint32_t i = 0; i < kinds; i++)
 		search->first[i] = HEAP_NO_OBJECT;
 	for (heap_object_id i = objects->count; i-- > 0;) {
 		uint32_t kind = objects->kind[i];
 		uint8_t part = node_types->nodes->part[i];
 
-		if (part == CONTAINER_NONE)
+		if (part == CONTAINER_NONE || part != node_types->part[kind])
 			continue;
-		node_types->part[kind] = agree[kind] == 0 ? part : node_types->part[kind];
-		agree[kind] += node_types->part[kind] == part;
 		search->next[i] = search->first[kind];
 		search->first[kind] = i;
-	}
-	for (uint32_t i = 0; i < kinds; i++) {
-		if (agree[i] * UINT64_C(100) < node_types->count[i] * (uint64_t)AGREEMENT)
-			node_types->part[i] = CONTAINER_NONE;
 	}
 	return NULL;
 }
@@ -492,8 +531,11 @@ struct heap_error *node_types_find(struct node_types *node_types)
 	if (!search.pages)
 		return heap_error_out_of_memory();
 	HEAP_TRY(sort_nodes(&search));
-	if (has_nodes(node_types))
+	if (has_nodes(node_types)) {
+		library_values_init(&search.values, node_types->capture, search.pages);
+		HEAP_TRY(library_value_types_find(&search.values, search.types, search.library));
 		HEAP_TRY(find_instances(&search));
+	}
 	for (uint32_t i = 0; i < node_types->capture->objects.kinds.count; i++) {
 		if (node_types->part[i] != CONTAINER_NONE)
 			HEAP_TRY(find_type(&search, i));

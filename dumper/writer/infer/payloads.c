@@ -272,7 +272,7 @@ static void measure(const struct inference *inference, const struct self_lengths
 		if (lengths->items[i].type != part->type)
 			continue;
 		own = self_lengths_read(inference, &lengths->items[i],
-					objects->address[part->object] + part->offset);
+					objects_address(objects, part->object) + part->offset);
 		if (own > facts->start && own <= objects_size(objects, part->object) - part->offset)
 			part->elements = 1 + (own - facts->start) / stride;
 		return;

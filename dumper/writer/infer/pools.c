@@ -33,7 +33,8 @@ static struct heap_error *follow_part(struct inference *inference, const struct 
 {
 	struct heap_snapshot *snapshot = &inference->capture->snapshot;
 	uint64_t size = heap_types_size(inference->layouts.types, part->type);
-	uint64_t address = inference->capture->objects.address[part->object] + part->offset;
+	uint64_t address =
+		objects_address(&inference->capture->objects, part->object) + part->offset;
 	const struct heap_repetition *repetition;
 
 	HEAP_TRY(heap_repetitions_find(&inference->repetitions, part->type, &repetition));
@@ -135,7 +136,8 @@ HEAP_MUST_CHECK
 static struct heap_error *cut_pool(struct inference *inference, heap_object_id object)
 {
 	if (inference->claims.rank[object] == RANK_NONE)
-		inference->capture->snapshot.evidence[object] = HEAP_EVIDENCE_POOL;
+		HEAP_TRY(names_set(&inference->capture->names, object, HEAP_NO_TYPE, 0,
+				   HEAP_EVIDENCE_POOL));
 	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
 	     at = inference->hints.list[at].next) {
 		progress_step();
@@ -228,7 +230,8 @@ static struct heap_error *begin_with_results(struct inference *inference)
 		if (type == HEAP_NO_TYPE || !rounded_sizes_allow(inference, i, type))
 			continue;
 		inference->pools.is_pool[i] = true;
-		inference->capture->snapshot.evidence[i] = HEAP_EVIDENCE_POOL;
+		HEAP_TRY(names_set(&inference->capture->names, i, HEAP_NO_TYPE, 0,
+				   HEAP_EVIDENCE_POOL));
 		HEAP_TRY(hints_add(inference, type, &(struct pointer){ .target = i }, false));
 	}
 	return NULL;
@@ -353,38 +356,43 @@ static int compare_parts(const void *left, const void *right)
 
 // Names a block whose only part fills it, but for what the program has rounded up.
 //
-// @return false if it is a pool
-static bool name_by_part(const struct inference *inference, const struct heap_part *part)
+// @param is_named  false if it is a pool
+HEAP_MUST_CHECK
+static struct heap_error *name_by_part(const struct inference *inference,
+				       const struct heap_part *part, bool *is_named)
 {
 	struct heap_snapshot *snapshot = &inference->capture->snapshot;
 	heap_object_id object = part->object;
 
-	if (part->offset != 0 || snapshot->type[object] != HEAP_NO_TYPE ||
-	    !rounded_sizes_fit(inference, object, part->type))
-		return false;
+	*is_named = part->offset == 0 && snapshot->type[object] == HEAP_NO_TYPE &&
+		    rounded_sizes_fit(inference, object, part->type);
+	if (!*is_named)
+		return NULL;
 	snapshot->type[object] = part->type;
-	snapshot->elements[object] = 1;
-	snapshot->evidence[object] = find_result(inference, object) == part->type
-					     ? HEAP_EVIDENCE_SITE
-					     : HEAP_EVIDENCE_POINTER;
-	return true;
+	return names_set(&inference->capture->names, object, part->type, 1,
+			 find_result(inference, object) == part->type ? HEAP_EVIDENCE_SITE
+								      : HEAP_EVIDENCE_POINTER);
 }
 
-// Names those blocks, and drops their parts. @return the number of parts that are left
-static uint32_t name_rounded(const struct inference *inference, struct heap_part *parts,
-			     uint32_t count)
+// Names those blocks, and drops their parts. @param kept  gets the number of parts that are left
+HEAP_MUST_CHECK
+static struct heap_error *name_rounded(const struct inference *inference, struct heap_part *parts,
+				       uint32_t count, uint32_t *kept)
 {
-	uint32_t kept = 0;
+	*kept = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
 		bool is_alone = (i == 0 || parts[i - 1].object != parts[i].object) &&
 				(i + 1 == count || parts[i + 1].object != parts[i].object);
+		bool is_named = false;
 
 		progress_step();
-		if (!is_alone || !name_by_part(inference, &parts[i]))
-			parts[kept++] = parts[i];
+		if (is_alone)
+			HEAP_TRY(name_by_part(inference, &parts[i], &is_named));
+		if (!is_named)
+			parts[(*kept)++] = parts[i];
 	}
-	return kept;
+	return NULL;
 }
 
 struct heap_error *pools_finish(struct inference *inference)
@@ -408,8 +416,8 @@ struct heap_error *pools_finish(struct inference *inference)
 		pools->parts[count] = *part;
 		last = &pools->parts[count++];
 	}
+	HEAP_TRY(name_rounded(inference, pools->parts, count, &capture->snapshot.part_count));
 	capture->snapshot.parts = pools->parts;
-	capture->snapshot.part_count = name_rounded(inference, pools->parts, count);
 	pools->parts = NULL;
 	return NULL;
 }

@@ -13,7 +13,6 @@ enum {
 	PER_CENT = 95,   // of these that must have their length
 	LEAST_BITS = 16, // of a length
 	ROUNDED = 7,     // bytes, up to a word
-	MAX_TYPES = 64,
 };
 
 // A struct of any length, and the blocks of that type.
@@ -24,7 +23,16 @@ struct measured_type {
 	uint32_t blocks;
 };
 
-struct measured_types HEAP_ARRAY(struct measured_type);
+struct measured_types {
+	struct HEAP_ARRAY(struct measured_type) list;
+	uint32_t *number; // [types] in the list, from 1 on; 0: not there
+};
+
+static void release(struct measured_types *types)
+{
+	heap_array_deinit(&types->list);
+	free(types->number);
+}
 
 static bool holds(const struct inference *inference, const struct header_member *member,
 		  heap_object_id object, const struct header *header)
@@ -38,22 +46,19 @@ static bool holds(const struct inference *inference, const struct header_member 
 	return value <= size && size - value <= slack && value > member->offset + member->size;
 }
 
-// @return NULL: there is no room for one more
-static struct measured_type *find_type(const struct inference *inference,
-				       struct measured_types *types, heap_type_id type,
-				       struct heap_error **error)
+HEAP_MUST_CHECK
+static struct heap_error *find_type(const struct inference *inference, struct measured_types *types,
+				    heap_type_id type, struct measured_type **result)
 {
 	struct measured_type measured = { .type = type };
 
-	for (size_t i = 0; i < types->count; i++) {
-		if (types->items[i].type == type)
-			return &types->items[i];
+	if (types->number[type] == 0) {
+		headers_gather(inference->layouts.types, type, &measured.members);
+		HEAP_TRY(heap_array_append(&types->list, measured));
+		types->number[type] = (uint32_t)types->list.count;
 	}
-	if (types->count == MAX_TYPES)
-		return NULL;
-	headers_gather(inference->layouts.types, type, &measured.members);
-	*error = heap_array_append(types, measured);
-	return *error ? NULL : &types->items[types->count - 1];
+	*result = &types->list.items[types->number[type] - 1];
+	return NULL;
 }
 
 static void count_block(const struct inference *inference, struct measured_type *type,
@@ -86,29 +91,40 @@ static struct heap_error *add_length(const struct measured_type *type, struct se
 	return NULL;
 }
 
+static int compare_types(const void *left, const void *right)
+{
+	const struct measured_type *a = left, *b = right;
+
+	return a->type < b->type ? -1 : a->type > b->type;
+}
+
 struct heap_error *self_lengths_find(const struct inference *inference,
 				     struct self_lengths *lengths)
 {
-	CLEANUP_ARRAY struct measured_types types = { 0 };
+	CLEANUP(release)
+	struct measured_types types = {
+		.number = calloc(inference->layouts.types->count, sizeof(*types.number)),
+	};
 
+	if (!types.number)
+		return heap_error_out_of_memory();
 	for (heap_object_id i = 0; i < inference->capture->objects.count && !progress_is_late();
 	     i++) {
 		heap_type_id type = inference->capture->snapshot.type[i];
-		struct heap_error *error = NULL;
 		struct measured_type *measured;
 
 		progress_step();
 		if (type == HEAP_NO_TYPE || !inference->layouts.facts[type].fits_any ||
 		    !claims_are_good(&inference->claims, i))
 			continue;
-		measured = find_type(inference, &types, type, &error);
-		if (error)
-			return error;
-		if (measured && measured->blocks < SAMPLES)
+		HEAP_TRY(find_type(inference, &types, type, &measured));
+		if (measured->blocks < SAMPLES)
 			count_block(inference, measured, i);
 	}
-	for (size_t i = 0; i < types.count; i++)
-		HEAP_TRY(add_length(&types.items[i], lengths));
+	if (types.list.count > 0)
+		qsort(types.list.items, types.list.count, sizeof(*types.list.items), compare_types);
+	for (size_t i = 0; i < types.list.count; i++)
+		HEAP_TRY(add_length(&types.list.items[i], lengths));
 	return NULL;
 }
 

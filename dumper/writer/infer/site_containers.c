@@ -56,7 +56,7 @@ static bool is_consistent(const struct inference *inference, heap_object_id obje
 {
 	const struct heap_slots *slots = heap_slot_table_get(&inference->layouts.slots, type);
 	const struct objects *objects = &inference->capture->objects;
-	uint64_t start = objects->address[object];
+	uint64_t start = objects_address(objects, object);
 	bool has_pointer = false;
 
 	for (uint32_t i = 0; slots && i < slots->count; i++) {
@@ -69,7 +69,7 @@ static bool is_consistent(const struct inference *inference, heap_object_id obje
 			continue;
 		target = objects_find(objects, word);
 		if (target == HEAP_NO_OBJECT ||
-		    (target != object && objects->address[target] != word))
+		    (target != object && objects_address(objects, target) != word))
 			return false;
 		has_pointer = true;
 	}

@@ -117,7 +117,7 @@ static struct recognized recognize(const struct inference *inference,
 	uint32_t own = inference_prefix(inference, object);
 	struct recognized guessed = { .value = 0 };
 
-	pages_read(inference->pages, objects->address[object], words,
+	pages_read(inference->pages, objects_address(objects, object), words,
 		   size < sizeof(words) ? size / 8 * 8 : sizeof(words));
 	for (uint32_t i = 0; i < combinations->count; i++) {
 		const struct combination *combination = &combinations->list[i];

@@ -92,7 +92,7 @@ static heap_type_id find_start_type(const struct inference *inference, heap_obje
 	heap_type_id found = HEAP_NO_TYPE;
 
 	if (claims_are_good(&inference->claims, object) &&
-	    inference->capture->snapshot.elements[object] <= 1)
+	    names_of(&inference->capture->names, object)->elements <= 1)
 		return inference->capture->snapshot.type[object];
 	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
 	     at = inference->hints.list[at].next) {
@@ -131,7 +131,7 @@ struct heap_error *tag_places_find_holders(struct inference *inference)
 		size_t count = size < sizeof(words) ? size / 8 : sizeof(words) / 8, at = 0;
 
 		progress_step();
-		pages_read(inference->pages, objects->address[i], words, count * 8);
+		pages_read(inference->pages, objects_address(objects, i), words, count * 8);
 		while (at < count && !method_tables_find(&tags->tables, words[at]))
 			at++;
 		if (at < count)

@@ -23,7 +23,14 @@ struct text_type {
 struct text_types {
 	struct text_type list[MAX_TYPES];
 	uint32_t count;
+	uint64_t starts;    // bit n: one has its characters at n + 1
+	uint32_t *furthest; // [objects] where the furthest pointer leads to; NULL: not needed yet
 };
+
+static void text_types_deinit(struct text_types *types)
+{
+	free(types->furthest);
+}
 
 // Arrays of unsigned char are bytes rather than texts.
 static bool is_char(const struct layouts *layouts, heap_type_id type)
@@ -38,7 +45,7 @@ static bool is_char(const struct layouts *layouts, heap_type_id type)
 // @return false: they are too many
 static bool gather(const struct layouts *layouts, struct text_types *types)
 {
-	types->count = 0;
+	*types = (struct text_types){ 0 };
 	for (heap_type_id id = 1; id < layouts->types->count; id++) {
 		const struct layout_facts *facts = &layouts->facts[id];
 		struct text_type *type = &types->list[types->count];
@@ -51,6 +58,7 @@ static bool gather(const struct layouts *layouts, struct text_types *types)
 			return false;
 		type->type = id;
 		type->start = facts->start;
+		types->starts |= UINT64_C(1) << (type->start - 1);
 		type->members.count = 0;
 		headers_gather(layouts->types, id, &type->members);
 		types->count++;
@@ -124,21 +132,26 @@ static void reach(uint32_t *furthest, uint32_t interior)
 		*furthest = interior;
 }
 
-// Finds the furthest place in each object that a pointer leads to. @return NULL if memory is short
-static uint32_t *find_furthest(const struct inference *inference)
+// Finds the furthest place in each object that a pointer leads to. That visits all of memory, which most
+// programs do not need.
+HEAP_MUST_CHECK
+static struct heap_error *find_furthest(const struct inference *inference, struct text_types *types)
 {
 	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
-	uint32_t *furthest =
-		calloc((size_t)inference->capture->objects.count + 1, sizeof(*furthest));
+	uint32_t *furthest;
 
-	if (!furthest)
+	if (types->furthest)
 		return NULL;
+	furthest = calloc((size_t)inference->capture->objects.count + 1, sizeof(*furthest));
+	if (!furthest)
+		return heap_error_out_of_memory();
+	types->furthest = furthest;
 	for (uint32_t i = 0; i < snapshot->edge_count; i++)
 		reach(&furthest[snapshot->edge_target[i]], snapshot->edge_interior[i]);
 	for (uint64_t i = 0; i < snapshot->root_edge_count; i++)
 		reach(&furthest[snapshot->root_edges[i].target], snapshot->root_edges[i].interior);
 	progress_steps(snapshot->edge_count);
-	return furthest;
+	return NULL;
 }
 
 // True if a word of a block leads to the block's own text, as a std::string's does to a short one.
@@ -154,8 +167,8 @@ static bool points_into_itself(const struct heap_snapshot *snapshot, heap_object
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *claim(struct inference *inference, const struct text_types *types,
-				const uint32_t *furthest, uint32_t edge, uint64_t *claimed)
+static struct heap_error *claim(struct inference *inference, struct text_types *types,
+				uint32_t edge, uint64_t *claimed)
 {
 	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
 	heap_object_id object = snapshot->edge_target[edge];
@@ -163,11 +176,13 @@ static struct heap_error *claim(struct inference *inference, const struct text_t
 	uint32_t prefix = inference_prefix(inference, object);
 
 	if (interior <= prefix || interior - prefix > HEADER_BYTES ||
+	    !(types->starts >> (interior - prefix - 1) & 1) ||
 	    claims_are_good(&inference->claims, object))
 		return NULL;
+	HEAP_TRY(find_furthest(inference, types));
 
 	const struct text_type *type =
-		find(inference, types, object, interior - prefix, furthest[object] - prefix);
+		find(inference, types, object, interior - prefix, types->furthest[object] - prefix);
 
 	if (!type || points_into_itself(snapshot, object, interior))
 		return NULL;
@@ -188,17 +203,14 @@ struct heap_error *text_headers_claim(struct inference *inference, uint64_t *cla
 {
 	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
 	uint32_t count = snapshot->edge_first[inference->capture->objects.count];
-	CLEANUP_FREE uint32_t *furthest = NULL;
-	struct text_types types;
+	CLEANUP(text_types_deinit) struct text_types types = { 0 };
 
 	if (inference_has_sites(inference) || !gather(&inference->layouts, &types))
 		return NULL;
-	furthest = find_furthest(inference);
-	if (!furthest)
-		return heap_error_out_of_memory();
 	for (uint32_t i = 0; i < count && !progress_is_late(); i++) {
 		progress_step();
-		HEAP_TRY(claim(inference, &types, furthest, i, claimed));
+		if (snapshot->edge_interior[i] != 0) // at no block's start are characters
+			HEAP_TRY(claim(inference, &types, i, claimed));
 	}
 	return NULL;
 }

@@ -56,7 +56,7 @@ static bool is_number(const struct heap_type *type)
 
 // Adds the numbers of a type that begins at @p start of the choice's struct, also those in other unions.
 static void gather_numbers(const struct heap_types *types, heap_type_id id, uint64_t start,
-			   int depth, struct union_choice *choice)
+			   int depth, bool is_in_union, struct union_choice *choice)
 {
 	const struct heap_type *type = &types->types[heap_types_strip(types, id)];
 
@@ -75,7 +75,8 @@ static void gather_numbers(const struct heap_types *types, heap_type_id id, uint
 		    (covers && own->kind == HEAP_TYPE_UNION))
 			continue;
 		if (!is_number(own))
-			gather_numbers(types, member->type, at, depth + 1, choice);
+			gather_numbers(types, member->type, at, depth + 1,
+				       is_in_union || own->kind == HEAP_TYPE_UNION, choice);
 		else if (!covers && at + NEAR >= choice->offset && at <= choice->offset + NEAR)
 			choice->numbers[choice->number_count++] = (struct union_number){
 				.type = own_id,
@@ -83,6 +84,7 @@ static void gather_numbers(const struct heap_types *types, heap_type_id id, uint
 				.size = (uint8_t)own->size,
 				.shift = bits ? member->bit_offset : 0,
 				.bits = bits ? member->bit_size : (uint8_t)(own->size * 8),
+				.is_in_union = is_in_union,
 			};
 	}
 }
@@ -105,7 +107,7 @@ static struct heap_error *find_choice(struct inference *inference, heap_type_id 
 			return NULL;
 	}
 	*result = UNION_NO_CHOICE;
-	gather_numbers(inference->layouts.types, holder, 0, 0, &choice);
+	gather_numbers(inference->layouts.types, holder, 0, 0, false, &choice);
 	if (choice.number_count == 0)
 		return NULL;
 	HEAP_TRY(heap_reserve(tags->choices, tags->capacity, (size_t)tags->count + 1));
@@ -116,6 +118,7 @@ static struct heap_error *find_choice(struct inference *inference, heap_type_id 
 
 // The structs around the unions that have a place of a type in them.
 struct search {
+	const struct layouts *layouts;
 	const struct heap_types *types;
 	heap_type_id holders[MAX_DEPTH]; // outermost first
 	uint64_t starts[MAX_DEPTH];
@@ -123,6 +126,40 @@ struct search {
 	uint32_t count;
 	uint32_t steps;
 };
+
+// True if a member of a struct or union holds a byte of it.
+static bool covers(const struct heap_types *types, const struct heap_member *member,
+		   uint64_t offset)
+{
+	return offset >= member->offset &&
+	       offset - member->offset < heap_types_size(types, member->type) &&
+	       !(member->flags & HEAP_MEMBER_VIRTUAL_BASE);
+}
+
+static bool has_slot(const struct layouts *layouts, heap_type_id type, uint64_t offset)
+{
+	const struct heap_slots *slots =
+		heap_slot_table_get(&layouts->slots, layouts_strip(layouts, type));
+	uint32_t first;
+
+	progress_step();
+	return slots && heap_slots_at(slots, offset, &first) > first;
+}
+
+// True if several alternatives of a union, or none, have a pointer at an offset. Then the numbers in one of
+// them tell nothing of that pointer: they are other data where another alternative holds.
+static bool is_undecided(const struct search *search, const struct heap_type *type, uint64_t offset)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < type->members; i++) {
+		const struct heap_member *member = &search->types->members[type->first_member + i];
+
+		count += covers(search->types, member, offset) &&
+			 has_slot(search->layouts, member->type, offset - member->offset);
+	}
+	return count != 1;
+}
 
 // Looks for unions at @p offset of a type that begins at @p start. @param holder  the struct that it is in
 static void search_unions(struct search *search, heap_type_id id, uint64_t start, uint64_t offset,
@@ -157,13 +194,13 @@ static void search_unions(struct search *search, heap_type_id id, uint64_t start
 		search->unions[search->count] = start - holder_start;
 		search->starts[search->count++] = holder_start;
 	}
+	if (type->kind == HEAP_TYPE_UNION && is_undecided(search, type, offset))
+		return;
 	found = search->count;
 	for (uint32_t i = 0; i < type->members && search->count == found; i++) {
 		const struct heap_member *member = &types->members[type->first_member + i];
-		uint64_t size = heap_types_size(types, member->type);
 
-		if (offset >= member->offset && offset - member->offset < size &&
-		    !(member->flags & HEAP_MEMBER_VIRTUAL_BASE))
+		if (covers(types, member, offset))
 			search_unions(search, member->type, start + member->offset,
 				      offset - member->offset, holder, holder_start, depth + 1);
 	}
@@ -175,7 +212,11 @@ static struct heap_error *add_place(struct inference *inference, uint64_t hash, 
 {
 	struct union_tags *tags = &inference->union_tags;
 	struct union_place place = { .type = type, .offset = offset };
-	struct search search = { .types = inference->layouts.types, .steps = MAX_STEPS };
+	struct search search = {
+		.layouts = &inference->layouts,
+		.types = inference->layouts.types,
+		.steps = MAX_STEPS,
+	};
 
 	search_unions(&search, type, 0, offset, HEAP_NO_TYPE, 0, 0);
 	for (uint32_t i = 0; i < UNION_LEVELS; i++) {

@@ -21,6 +21,7 @@ struct union_number {
 	heap_type_id type;
 	uint32_t offset; /**< in the struct */
 	uint8_t size, shift, bits;
+	bool is_in_union; /**< of its own: where another member holds, other data is there */
 };
 
 /** The meaning of a tag's value. */

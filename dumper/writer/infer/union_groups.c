@@ -174,7 +174,7 @@ static bool is_voter(const struct inference *inference, heap_object_id object)
 }
 
 struct sighting {
-	heap_object_id target;
+	heap_object_id holder, target;
 	uint64_t address; // of the struct
 	uint32_t vote;    // an alternative
 	bool is_voting;
@@ -264,6 +264,18 @@ static void count_block(const struct inference *inference, const struct sighting
 	note_size(group, inference_size(inference, sighting->target));
 }
 
+// True if a pointer into the heap is where a number would be. Its bits depend on addresses.
+static bool is_overlaid(const struct inference *inference, const struct sighting *sighting,
+			const struct union_number *number)
+{
+	const struct capture *capture = inference->capture;
+	uint64_t start = objects_address(&capture->objects, sighting->holder);
+	uint64_t at = (sighting->address - start + number->offset) & ~UINT64_C(7);
+
+	return number->is_in_union &&
+	       heap_edge_at(&capture->snapshot, sighting->holder, at) != UINT32_MAX;
+}
+
 // Counts one pointer in the groups of all numbers that may be its tag.
 HEAP_MUST_CHECK
 static struct heap_error *see(struct union_lesson *lesson, uint32_t number,
@@ -289,6 +301,10 @@ static struct heap_error *see(struct union_lesson *lesson, uint32_t number,
 		if (tally->groups[i].are_too_many)
 			continue;
 		progress_step();
+		if (is_overlaid(inference, sighting, &choice->numbers[i])) {
+			tally->groups[i].overlaid++;
+			continue;
+		}
 		if (value >= LARGEST && value < SMALLEST_NEGATIVE)
 			continue;
 		HEAP_TRY(find_group(&tally->groups[i], value, &group));
@@ -347,7 +363,8 @@ static struct heap_error *see_pointer(void *context, const struct union_pointer 
 	struct union_lesson *lesson = context;
 	struct inference *inference = lesson->inference;
 	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
-	struct sighting sighting = { .target = snapshot->edge_target[pointer->edge] };
+	struct sighting sighting = { .holder = pointer->holder,
+				     .target = snapshot->edge_target[pointer->edge] };
 	uint64_t interior = snapshot->edge_interior[pointer->edge];
 	uint64_t prefix = inference_prefix(inference, sighting.target);
 	uint32_t first, end;

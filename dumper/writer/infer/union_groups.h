@@ -42,6 +42,8 @@ struct union_groups {
 	uint64_t values[UNION_VALUES]; /**< [count] of the groups: they are searched */
 	struct union_group *list;      /**< [count] */
 	uint32_t count, capacity;
+	uint32_t
+		overlaid; /**< pointers beside which a part of another pointer is in the number's place */
 	bool are_too_many;
 };
 

@@ -246,8 +246,8 @@ struct explanation {
 	struct union_meaning meanings[UNION_VALUES];
 	uint32_t count;
 	uint64_t explained, contradicting; // pointers
-	uint64_t singular;                 // pointers whose values hardly any other has
-	bool has_several;                  // of meanings
+	uint64_t singular; // pointers whose values hardly any other has, or that have none
+	bool has_several;  // of meanings
 };
 
 static void explain(const struct inference *inference, const struct union_tally *tally,
@@ -255,7 +255,8 @@ static void explain(const struct inference *inference, const struct union_tally 
 		    struct explanation *result)
 {
 	result->count = 0;
-	result->explained = result->contradicting = result->singular = 0;
+	result->explained = result->contradicting = 0;
+	result->singular = groups->overlaid;
 	result->has_several = false;
 	for (uint32_t i = 0; !groups->are_too_many && i < groups->count; i++) {
 		const struct union_group *group = &groups->list[i];
@@ -395,7 +396,8 @@ static struct heap_error *follow_pointer(void *context, const struct union_point
 				&(struct pointer){
 					.target = snapshot->edge_target[pointer->edge],
 					.interior = snapshot->edge_interior[pointer->edge],
-					.is_sure = inference->claims.is_sure[holder],
+					.is_sure =
+						names_is_sure(&inference->capture->names, holder),
 					.holder_type = snapshot->type[holder],
 					.holder = inference_address(inference, holder),
 				},

@@ -2,9 +2,11 @@
 #include "dumper/writer/infer/void_pointers.h"
 
 #include "dumper/writer/base/progress.h"
+#include "dumper/writer/infer/callbacks.h"
 #include "dumper/writer/infer/deep_content.h"
 #include "dumper/writer/infer/inference.h"
 #include "dumper/writer/infer/self_lengths.h"
+#include "dumper/writer/scan/sites.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/hash_table.h"
 
@@ -29,10 +31,13 @@ enum meaning {
 	MEANS_TYPE,
 };
 
-// Void pointers at one place of a type.
+// Void pointers at one place of a type. Those that lead to different types are told apart by the callback that
+// the value has beside them.
 struct void_place {
 	heap_type_id type;
 	uint64_t offset;
+	uint64_t callback;    // 0: any
+	uint64_t callback_at; // its offset in the type; NO_CALLBACK: not needed
 	uint32_t pointers, kept, step;
 	heap_object_id samples[SAMPLES]; // [kept] each step-th target
 	enum meaning meaning;
@@ -57,6 +62,7 @@ struct search {
 	struct deep_values values;
 	uint64_t *words; // [CONTENT_WORDS + 1]
 	bool by_content;
+	bool by_callback; // places are being counted by callbacks
 	uint64_t *claimed;
 };
 
@@ -77,6 +83,7 @@ static void release(struct search *search)
 struct void_pointer {
 	heap_type_id type; // that has it
 	uint64_t offset;   // in that
+	uint64_t value;    // address of the value, one element of an array
 	heap_object_id target;
 	bool is_sure; // the name of its holder
 };
@@ -163,6 +170,19 @@ static struct heap_error *find_voids(struct search *search, heap_type_id type, b
 	return NULL;
 }
 
+// The address of the element of an array that an offset of values lies in; of a flexible one that of its header.
+static uint64_t value_address(const struct search *search, const struct values *values,
+			      uint64_t offset)
+{
+	const struct layouts *layouts = &search->inference->layouts;
+	uint64_t size = layouts_size(layouts, values->type), first = 0;
+
+	if (!layouts_is_flexible(layouts, values->type) && size > 0)
+		first = offset - offset % size;
+	return objects_address(&search->inference->capture->objects, values->object) +
+	       values->start + first;
+}
+
 // Visits the void pointers of values that lead to the starts of blocks.
 HEAP_MUST_CHECK
 static struct heap_error *visit_values(struct search *search, const struct values *values,
@@ -195,10 +215,14 @@ static struct heap_error *visit_values(struct search *search, const struct value
 		slots = heap_repetition_slots_at(repetition, offset, &first, &behind);
 		if (!slots || behind - first != 1 || slots->list[first].pointee != HEAP_NO_TYPE)
 			continue;
-		HEAP_TRY(visit(search, &(struct void_pointer){ values->type,
-							       without_index(&inference->layouts,
-									     values->type, offset),
-							       target, values->is_sure }));
+		HEAP_TRY(visit(search,
+			       &(struct void_pointer){
+				       values->type,
+				       without_index(&inference->layouts, values->type, offset),
+				       value_address(search, values, offset),
+				       target,
+				       values->is_sure,
+			       }));
 	}
 	return NULL;
 }
@@ -222,7 +246,7 @@ static struct heap_error *visit_all(struct search *search, visitor visit)
 				search,
 				&(struct values){ i, snapshot->type[i], prefix,
 						  prefix + inference_size(inference, i),
-						  inference->claims.is_sure[i] },
+						  names_is_sure(&inference->capture->names, i) },
 				visit));
 	}
 	for (uint32_t i = 0; i < pools->count && !progress_is_late(); i++) {
@@ -240,47 +264,95 @@ static struct heap_error *visit_all(struct search *search, visitor visit)
 	return NULL;
 }
 
-static struct void_place *find_place(const struct search *search,
-				     const struct void_pointer *pointer)
+static uint64_t hash_place(const struct void_pointer *pointer, uint64_t callback)
 {
+	return heap_hash_mix(heap_hash_pair(pointer->type, pointer->offset), callback);
+}
+
+static struct void_place *find_place(const struct search *search,
+				     const struct void_pointer *pointer, uint64_t callback)
+{
+	const struct void_place *list = search->places.items;
 	uint32_t found =
-		heap_hash_find(&search->by_place, heap_hash_pair(pointer->type, pointer->offset), i,
-			       search->places.items[i].type == pointer->type &&
-				       search->places.items[i].offset == pointer->offset);
+		heap_hash_find(&search->by_place, hash_place(pointer, callback), i,
+			       list[i].type == pointer->type && list[i].offset == pointer->offset &&
+				       list[i].callback == callback);
 
 	return found == HEAP_HASH_NONE ? NULL : &search->places.items[found];
 }
 
-// Keeps a target as a sample if it is one in so many. When there is no room, half of the samples go.
-static void keep_sample(struct void_place *place, heap_object_id target)
+// The callback of the value that has a pointer; 0 if it has none. @param place  of the pointer
+static uint64_t read_callback(const struct search *search, const struct void_place *place,
+			      const struct void_pointer *pointer)
 {
+	uint64_t callback = 0;
+
+	if (place->callback_at != NO_CALLBACK)
+		pages_read(search->inference->pages, pointer->value + place->callback_at, &callback,
+			   sizeof(callback));
+	return callback;
+}
+
+// The place that tells what a pointer leads to: that with its callback, if all of them together do not.
+// @return NULL: there is none
+static const struct void_place *find_telling(const struct search *search,
+					     const struct void_pointer *pointer)
+{
+	const struct void_place *place = find_place(search, pointer, 0);
+	uint64_t callback;
+
+	if (!place || place->meaning != MEANS_NOTHING)
+		return place;
+	callback = read_callback(search, place, pointer);
+	place = callback ? find_place(search, pointer, callback) : NULL;
+	return place && place->meaning != MEANS_NOTHING ? place : NULL;
+}
+
+// Keeps a target as a sample if it is one in so many. When there is no room, most of the samples go.
+//
+// An even step passes over one type where targets of two types take turns, and their order decides which. Where
+// sites are not known it still is even: of mixed samples contents often tell no type there, or a wrong one.
+static void keep_sample(const struct inference *inference, struct void_place *place,
+			heap_object_id target)
+{
+	uint32_t factor = inference_has_sites(inference) ? 3 : 2;
+
 	if (place->pointers++ % place->step != 0)
 		return;
 	place->samples[place->kept++] = target;
 	if (place->kept < SAMPLES)
 		return;
-	for (uint32_t i = 0; i < SAMPLES / 2; i++)
-		place->samples[i] = place->samples[2 * i];
-	place->kept = SAMPLES / 2;
-	place->step *= 2;
+	for (place->kept = 0; place->kept * factor < SAMPLES; place->kept++)
+		place->samples[place->kept] = place->samples[factor * place->kept];
+	place->step *= factor;
 }
 
 HEAP_MUST_CHECK
 static struct heap_error *count_pointer(struct search *search, const struct void_pointer *pointer)
 {
-	struct void_place *place = find_place(search, pointer);
+	struct void_place *place = find_place(search, pointer, 0);
+	uint64_t callback = 0;
 
+	if (search->by_callback) {
+		if (!place || place->meaning != MEANS_NOTHING)
+			return NULL;
+		callback = read_callback(search, place, pointer);
+		if (callback == 0)
+			return NULL;
+		place = find_place(search, pointer, callback);
+	}
 	if (!place) {
-		HEAP_TRY(heap_hash_add(&search->by_place,
-				       heap_hash_pair(pointer->type, pointer->offset),
+		HEAP_TRY(heap_hash_add(&search->by_place, hash_place(pointer, callback),
 				       (uint32_t)search->places.count));
 		HEAP_TRY(heap_array_append(&search->places,
 					   ((struct void_place){ .type = pointer->type,
 								 .offset = pointer->offset,
+								 .callback = callback,
+								 .callback_at = NO_CALLBACK,
 								 .step = 1 })));
 		place = &search->places.items[search->places.count - 1];
 	}
-	keep_sample(place, pointer->target);
+	keep_sample(search->inference, place, pointer->target);
 	return NULL;
 }
 
@@ -357,6 +429,12 @@ static bool find_vote(const struct search *search, struct void_place *place)
 	       layouts_is_compound(&inference->layouts, elected);
 }
 
+// True if the type of a block may be known: not if its code has no debug information.
+static bool may_be_known(const struct capture *capture, heap_object_id object)
+{
+	return sites_has_types(capture, capture->site_of_kind[capture->objects.kind[object]]);
+}
+
 // Finds the type by the contents of targets, if none has a name.
 HEAP_MUST_CHECK
 static struct heap_error *find_content(struct search *search, struct void_place *place,
@@ -370,7 +448,8 @@ static struct heap_error *find_content(struct search *search, struct void_place 
 		heap_object_id target = place->samples[i];
 
 		if (inference->claims.rank[target] != RANK_NONE ||
-		    pools_have(&inference->pools, target))
+		    pools_have(&inference->pools, target) ||
+		    !may_be_known(inference->capture, target))
 			return NULL;
 		HEAP_TRY(heap_array_append(
 			&search->values,
@@ -438,12 +517,11 @@ HEAP_MUST_CHECK
 static struct heap_error *claim_target(struct search *search, const struct void_pointer *pointer)
 {
 	struct inference *inference = search->inference;
-	const struct void_place *place = find_place(search, pointer);
+	const struct void_place *place = find_telling(search, pointer);
 	bool is_tagged = place && place->meaning == MEANS_TAGGED;
 	struct layout_claim claim;
 
-	if (!place || place->meaning == MEANS_NOTHING ||
-	    claims_rank(&inference->claims, pointer->target) <= place->rank)
+	if (!place || claims_rank(&inference->claims, pointer->target) <= place->rank)
 		return NULL;
 	claim = fit(search, place, pointer->target);
 	if (claim.fit == LAYOUT_NONE)
@@ -453,6 +531,36 @@ static struct heap_error *claim_target(struct search *search, const struct void_
 			  &(struct claim){ pointer->target, claim.type, claim.elements,
 					   is_tagged ? HEAP_EVIDENCE_TAG : HEAP_EVIDENCE_VOTE,
 					   is_tagged && pointer->is_sure });
+}
+
+// Finds the meanings of places from a number on.
+HEAP_MUST_CHECK
+static struct heap_error *find_meanings(struct search *search, size_t first)
+{
+	for (size_t i = first; i < search->places.count && !progress_is_late(); i++)
+		HEAP_TRY(find_meaning(search, &search->places.items[i]));
+	return NULL;
+}
+
+// Tells the void pointers of places that have no meaning apart by callbacks.
+HEAP_MUST_CHECK
+static struct heap_error *divide_places(struct search *search)
+{
+	size_t count = search->places.count, open = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct void_place *place = &search->places.items[i];
+
+		if (place->meaning == MEANS_NOTHING)
+			place->callback_at =
+				callbacks_find(&search->inference->layouts, place->type);
+		open += place->callback_at != NO_CALLBACK;
+	}
+	if (open == 0)
+		return NULL;
+	search->by_callback = true;
+	HEAP_TRY(visit_all(search, count_pointer));
+	return find_meanings(search, count);
 }
 
 struct heap_error *void_pointers_claim(struct inference *inference, bool by_content,
@@ -474,7 +582,7 @@ struct heap_error *void_pointers_claim(struct inference *inference, bool by_cont
 	if (search.places.count == 0)
 		return NULL;
 	HEAP_TRY(self_lengths_find(inference, &search.lengths));
-	for (size_t i = 0; i < search.places.count && !progress_is_late(); i++)
-		HEAP_TRY(find_meaning(&search, &search.places.items[i]));
+	HEAP_TRY(find_meanings(&search, 0));
+	HEAP_TRY(divide_places(&search));
 	return visit_all(&search, claim_target);
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define REMOVED UINT64_MAX // as a size
 
@@ -171,38 +172,84 @@ static void compact(struct blocks *blocks)
 	blocks->list.count = count;
 }
 
-// Libraries of allocators. Some are unknown here, others only in some versions.
+// Allocators, some of which are unknown here, others only in some versions: their libraries, and a text that they
+// have in them when they are part of another file.
 static const struct {
-	const char *file, *name;
+	const char *file, *name, *text;
 } strangers[] = {
-	{ "libtcmalloc", "tcmalloc" },   { "libmimalloc", "mimalloc" },
-	{ "libjemalloc", "jemalloc" },   { "libsnmalloc", "snmalloc" },
-	{ "librpmalloc", "rpmalloc" },   { "libhoard", "Hoard" },
-	{ "libtbbmalloc", "tbbmalloc" }, { "ld-musl-", "musl" },
+	{ "libtcmalloc", "tcmalloc", "tcmalloc.current_total_thread_cache_bytes" },
+	{ "libmimalloc", "mimalloc", "mimalloc: warning: " },
+	{ "libjemalloc", "jemalloc", "<jemalloc>: " },
+	{ "libsnmalloc", "snmalloc", NULL },
+	{ "librpmalloc", "rpmalloc", NULL },
+	{ "libhoard", "Hoard", NULL },
+	{ "libtbbmalloc", "tbbmalloc", NULL },
+	{ "ld-musl-", "musl", NULL },
 };
 
-// The allocator of a module, if its blocks were not found; or NULL.
-static const char *find_stranger(const struct blocks *blocks, const struct image_mapping *mapping)
+enum {
+	STRANGERS = sizeof(strangers) / sizeof(strangers[0]),
+	TEXT_PIECE = 128 << 10, // bytes that are searched at once
+	LONGEST_TEXT = 64,
+};
+
+// Searches constants for the texts of allocators. @param is_there  [STRANGERS] gets true for those that are there
+static void search_texts(const struct image *image, const struct image_mapping *mapping,
+			 char *buffer, bool is_there[])
+{
+	uint64_t end = mapping->end;
+
+	for (uint64_t at = mapping->start; at < end; at += TEXT_PIECE) {
+		uint64_t wanted = TEXT_PIECE + LONGEST_TEXT; // a text may lie across two pieces
+		size_t size = end - at < wanted ? end - at : wanted;
+
+		image_read_padded(image, at, buffer, size);
+		for (size_t i = 0; i < STRANGERS; i++) {
+			const char *text = strangers[i].text;
+
+			if (text && !is_there[i])
+				is_there[i] = memmem(buffer, size, text, strlen(text)) != NULL;
+		}
+	}
+}
+
+static bool has_constants(const struct image_mapping *mapping)
+{
+	return mapping->kind == IMAGE_FILE && !mapping->shared &&
+	       (mapping->protection & PROT_READ) && !(mapping->protection & PROT_WRITE);
+}
+
+static bool is_of_library(const struct image_mapping *mapping, const char *library)
 {
 	const char *slash = strrchr(mapping->name, '/');
 
-	for (size_t i = 0; slash && i < sizeof(strangers) / sizeof(strangers[0]); i++) {
-		if (strncmp(slash + 1, strangers[i].file, strlen(strangers[i].file)) == 0 &&
-		    !strstr(blocks->allocators, strangers[i].name))
-			return strangers[i].name;
-	}
-	return NULL;
+	return slash && strncmp(slash + 1, library, strlen(library)) == 0;
 }
 
-static void doubt_strangers(struct blocks *blocks, const struct image *image)
+// Names the allocators that are in the process, but whose blocks were not found.
+HEAP_MUST_CHECK
+static struct heap_error *doubt_strangers(struct blocks *blocks, const struct image *image)
 {
-	for (size_t i = 0; i < image->mapping_count; i++) {
-		const char *name = find_stranger(blocks, &image->mappings[i]);
+	CLEANUP_FREE char *buffer = malloc(TEXT_PIECE + LONGEST_TEXT);
+	bool is_there[STRANGERS] = { false };
 
-		if (name && !strstr(blocks->doubts, name))
+	if (!buffer)
+		return heap_error_out_of_memory();
+	for (size_t i = 0; i < image->mapping_count; i++) {
+		for (size_t j = 0; j < STRANGERS; j++)
+			is_there[j] |= is_of_library(&image->mappings[i], strangers[j].file);
+		if (has_constants(&image->mappings[i]))
+			search_texts(image, &image->mappings[i], buffer, is_there);
+	}
+	for (size_t j = 0; j < STRANGERS; j++) {
+		const char *name = strangers[j].name;
+
+		if (is_there[j] && !strstr(blocks->allocators, name) &&
+		    !strstr(blocks->doubts, name))
 			blocks_doubt(blocks, "blocks of %s are not known: start it by heapsnap run",
 				     name);
 	}
+	return NULL;
 }
 
 struct heap_error *blocks_find(struct blocks *blocks, const struct image *image,
@@ -217,7 +264,7 @@ struct heap_error *blocks_find(struct blocks *blocks, const struct image *image,
 		HEAP_TRY(blocks_find_musl(blocks, image));
 	HEAP_TRY(blocks_sort(blocks));
 	compact(blocks);
-	doubt_strangers(blocks, image);
+	HEAP_TRY(doubt_strangers(blocks, image));
 	if (blocks->allocators[0] != '\0')
 		return NULL;
 	if (blocks->doubts[0] != '\0')
@@ -240,31 +287,107 @@ static uint64_t end_of_mappings(const struct image *image, const struct image_ma
 	return mapping->end;
 }
 
-struct heap_error *blocks_add_objects(const struct blocks *blocks, const struct image *image,
+enum {
+	RECENT_SIZES = 1024, // whose kinds are remembered; a power of 2
+};
+
+// Most sizes of a process are few: their kinds are remembered, which saves hashing.
+struct recent_kinds {
+	struct {
+		uint64_t size;
+		uint32_t kind;
+		bool is_known;
+	} list[RECENT_SIZES];
+};
+
+HEAP_MUST_CHECK
+static struct heap_error *find_kind(struct object_kinds *kinds, struct recent_kinds *recent,
+				    uint64_t size, uint32_t *result)
+{
+	size_t at = size / 8 % RECENT_SIZES;
+
+	if (!recent->list[at].is_known || recent->list[at].size != size) {
+		HEAP_TRY(object_kinds_find(kinds, 0, size, &recent->list[at].kind));
+		recent->list[at].size = size;
+		recent->list[at].is_known = true;
+	}
+	*result = recent->list[at].kind;
+	return NULL;
+}
+
+// Drops the blocks that no mapping holds, and cuts off what others have behind the end of theirs.
+static void clip(struct blocks *blocks, const struct image *image)
+{
+	struct block *list = blocks->list.items;
+	uint64_t end = 0; // of the memory that the last block lies in
+	size_t count = 0;
+
+	for (size_t i = 0; i < blocks->list.count; i++) {
+		struct block block = list[i];
+
+		if (block.address >= end) {
+			const struct image_mapping *mapping = image_find(image, block.address);
+
+			if (!mapping)
+				continue;
+			end = end_of_mappings(image, mapping);
+		}
+		if (block.size > end - block.address)
+			block.size = end - block.address;
+		if (block.size > HEAPSNAP_SIZE_MAX)
+			block.size = HEAPSNAP_SIZE_MAX;
+		list[count++] = block;
+	}
+	blocks->list.count = count;
+}
+
+// Turns the list into the objects' columns. Of many blocks each column costs as much time as the walk that has
+// found them, for its pages have to be zeroed: that of the addresses is in the list's memory.
+HEAP_MUST_CHECK
+static struct heap_error *make_columns(struct blocks *blocks, struct objects *objects)
+{
+	CLEANUP_FREE struct recent_kinds *recent = calloc(1, sizeof(*recent));
+	struct block *list = blocks->list.items;
+	uint32_t *offset = (void *)list, *shorter;
+	uint32_t count = (uint32_t)blocks->list.count;
+
+	if (!recent)
+		return heap_error_out_of_memory();
+	blocks->list.items = NULL;
+	blocks->list.count = blocks->list.capacity = 0;
+	HEAP_TRY(objects_take(objects, offset, count));
+	for (uint32_t i = 0; i < count; i++) {
+		const struct block block = list[i];
+
+		HEAP_TRY(find_kind(&objects->kinds, recent, block.size, &objects->kind[i]));
+		// In the memory of a block that has been read.
+		HEAP_TRY(objects_set_address(objects, i, block.address));
+	}
+	shorter = realloc(offset, count * sizeof(*offset));
+	if (shorter)
+		objects->offset = shorter;
+	return NULL;
+}
+
+struct heap_error *blocks_add_objects(struct blocks *blocks, const struct image *image,
 				      struct objects *objects)
 {
-	const struct block *list = blocks->list.items;
+	clip(blocks, image);
+	if (blocks->list.count == 0)
+		return NULL;
+	if (blocks->list.count > INT32_MAX)
+		return heap_error_create(HEAP_ERROR_ARGUMENT, "more than 2^31 objects");
+	HEAP_TRY(make_columns(blocks, objects));
+	for (uint32_t i = 0; i < objects->count;) {
+		const struct image_mapping *mapping =
+			image_find(image, objects_address(objects, i));
+		struct object_range range = { .first = i };
 
-	for (size_t i = 0; i < blocks->list.count;) {
-		const struct image_mapping *mapping = image_find(image, list[i].address);
-		struct object_range range = { .first = objects->count };
-
-		if (!mapping) {
-			i++;
-			continue;
-		}
 		range.start = mapping->start;
 		range.end = end_of_mappings(image, mapping);
-		for (; i < blocks->list.count && list[i].address < range.end; i++) {
-			uint64_t left = range.end - list[i].address;
-			uint64_t size = list[i].size < left ? list[i].size : left;
-
-			if (size > HEAPSNAP_SIZE_MAX)
-				size = HEAPSNAP_SIZE_MAX;
-			HEAP_TRY(objects_add(objects, list[i].address,
-					     heapsnap_extent(size, 0, HEAPSNAP_BEFORE, 0), 0));
-		}
-		range.count = objects->count - range.first;
+		i = heap_partition_point(at, i, objects->count,
+					 objects_address(objects, at) < range.end);
+		range.count = i - range.first;
 		HEAP_TRY(objects_add_range(objects, &range));
 	}
 	return NULL;

@@ -61,9 +61,9 @@ struct heap_error *blocks_find(struct blocks *blocks, const struct image *image,
 
 void blocks_deinit(struct blocks *blocks);
 
-/** Adds all blocks, and the memory that they lie in, to the objects of the process. */
+/** Makes all blocks, and the memory that they lie in, the objects of the process. The list is empty then. */
 HEAP_MUST_CHECK
-struct heap_error *blocks_add_objects(const struct blocks *blocks, const struct image *image,
+struct heap_error *blocks_add_objects(struct blocks *blocks, const struct image *image,
 				      struct objects *objects);
 
 /** Each finds the blocks of one allocator, if it is there. */

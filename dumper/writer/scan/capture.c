@@ -8,6 +8,7 @@
 #include "dumper/writer/base/machine.h"
 #include "dumper/writer/scan/blocks.h"
 #include "dumper/writer/scan/object_scan.h"
+#include "dumper/writer/scan/php_chunks.h"
 #include "dumper/writer/scan/python_pools.h"
 #include "dumper/writer/scan/thread_pointers.h"
 
@@ -429,21 +430,31 @@ static struct heap_error *blame_sanitizer(const struct modules *modules, struct 
 	return error;
 }
 
-// Python keeps small objects in memory of its own, unless it is told to use malloc.
-static void doubt_python(struct capture *capture)
-{
-	uint64_t size = defines(&capture->modules, "PyObject_Malloc")
-				? python_pools_size(&capture->image)
-				: 0;
-	char doubt[160];
+// Runtimes that keep small blocks in memory of their own, unless they are told to use malloc.
+static const struct {
+	const char *symbol; // which the runtime defines
+	const char *blocks, *advice;
+	uint64_t (*find_size)(const struct image *image);
+} runtimes[] = {
+	{ "PyObject_Malloc", "small objects of Python", "PYTHONMALLOC=malloc", python_pools_size },
+	{ "_emalloc", "values of PHP", "USE_ZEND_ALLOC=0", php_chunks_size },
+};
 
-	if (size == 0)
-		return;
-	snprintf(doubt, sizeof(doubt),
-		 "small objects of Python (%" PRIu64
-		 " KiB) are not known: start it with PYTHONMALLOC=malloc",
-		 size / 1024);
-	add_doubt(capture, doubt);
+static void doubt_runtimes(struct capture *capture)
+{
+	for (size_t i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]); i++) {
+		uint64_t size = defines(&capture->modules, runtimes[i].symbol)
+					? runtimes[i].find_size(&capture->image)
+					: 0;
+		char doubt[160];
+
+		if (size == 0)
+			continue;
+		snprintf(doubt, sizeof(doubt),
+			 "%s (%" PRIu64 " KiB) are not known: start it with %s", runtimes[i].blocks,
+			 size / 1024, runtimes[i].advice);
+		add_doubt(capture, doubt);
+	}
 }
 
 HEAP_MUST_CHECK
@@ -464,7 +475,7 @@ static struct heap_error *find_by_allocators(struct capture *capture)
 	memcpy(capture->allocators, blocks.allocators, sizeof(capture->allocators));
 	if (blocks.doubts[0])
 		add_doubt(capture, blocks.doubts);
-	doubt_python(capture);
+	doubt_runtimes(capture);
 	capture->block_sizes = blocks.sizes;
 	return blocks_add_objects(&blocks, &capture->image, &capture->objects);
 }
@@ -490,6 +501,7 @@ void capture_close(struct capture *capture)
 	modules_deinit(&capture->modules);
 	strings_deinit(&capture->strings);
 	heap_snapshot_deinit(&capture->snapshot);
+	names_deinit(&capture->names);
 	free(capture->threads);
 	image_deinit(&capture->image);
 	core_close(&capture->core);

@@ -16,6 +16,7 @@
 #include "dumper/writer/scan/functions.h"
 #include "dumper/writer/scan/image.h"
 #include "dumper/writer/scan/modules.h"
+#include "dumper/writer/scan/names.h"
 #include "dumper/writer/scan/objects.h"
 #include "dumper/writer/scan/roots.h"
 #include "dumper/writer/base/strings.h"
@@ -36,6 +37,7 @@ struct capture {
 	const struct heap_snapshot *old; /**< that it is made from; NULL: from a process */
 	/** The result: each stage adds its tables and columns, and store.h the rest. */
 	struct heap_snapshot snapshot;
+	struct names names;     /**< of its objects: the columns ELEMENTS and EVIDENCE */
 	struct strings strings; /**< the snapshot's, until it is written */
 	struct modules modules;
 	struct objects objects;

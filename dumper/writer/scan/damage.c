@@ -101,11 +101,11 @@ static bool is_damage(const struct objects *objects, const struct scanned_memory
 	uint64_t before = 0, after = memory->end, size = 0;
 
 	if (at > range->first) {
-		before = find_base(memory, objects->address[at - 1]);
+		before = find_base(memory, objects_address(objects, at - 1));
 		size = objects_size(objects, at - 1) + HEAPSNAP_HEADER_SIZE;
 	}
 	if (at < range->first + range->count)
-		after = find_base(memory, objects->address[at]);
+		after = find_base(memory, objects_address(objects, at));
 	if (process->has_chunks && suspect->header % GRANULE == 8) {
 		if (*walked < before)
 			*walked = before;

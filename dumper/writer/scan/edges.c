@@ -4,6 +4,7 @@
 #include "dumper/writer/base/pieces.h"
 #include "dumper/writer/base/progress.h"
 #include "lib/base/array.h"
+#include "lib/base/column.h"
 #include "lib/base/prefetch.h"
 #include "lib/graph/offsets.h"
 
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 
 enum {
-	PIECE = 2 << 20, // bytes that are scanned at once
+	PIECE = 512 << 10, // bytes that are scanned at once
 	BATCH = 64,
 	PAGE = 4096, // nothing lies below
 };
@@ -107,7 +108,7 @@ static struct heap_error *resolve(struct part *part)
 		candidate->target = objects_find_before(objects, candidate->word);
 		if (candidate->target == HEAP_NO_OBJECT)
 			continue;
-		heap_prefetch(&objects->address[candidate->target]);
+		heap_prefetch(&objects->offset[candidate->target]);
 		heap_prefetch(&objects->kind[candidate->target]);
 	}
 	for (size_t i = 0; i < part->waiting; i++) {
@@ -119,7 +120,7 @@ static struct heap_error *resolve(struct part *part)
 			continue;
 		}
 
-		uint64_t interior = candidate->word - objects->address[target];
+		uint64_t interior = candidate->word - objects_address(objects, target);
 
 		part->edges.items[part->edges.count++] = (struct edge){
 			.object = candidate->object,
@@ -164,7 +165,7 @@ static struct heap_error *scan_words(void *context, uint64_t address, const uint
 	uint64_t end = address + count * 8;
 
 	for (; part->object < part->piece->objects_end; part->object++) {
-		uint64_t start = objects->address[part->object];
+		uint64_t start = objects_address(objects, part->object);
 		uint64_t stop = start + (objects_size(objects, part->object) & ~UINT64_C(7));
 
 		if (start >= end)
@@ -198,6 +199,9 @@ static struct heap_error *scan_piece(void *context, size_t number, void *result)
 
 // --- all of them -------------------------------------------------------------
 
+// Readers of snapshots take no more.
+#define MOST_EDGES (UINT32_MAX - 1)
+
 // Makes room for more edges. Not heap_reserve(): the columns grow together, by doubling.
 HEAP_MUST_CHECK
 static struct heap_error *grow(struct scan *scan, size_t more)
@@ -205,25 +209,19 @@ static struct heap_error *grow(struct scan *scan, size_t more)
 	struct heap_snapshot *snapshot = scan->snapshot;
 	uint64_t capacity = scan->capacity ? scan->capacity : 65536;
 
+	if (more > MOST_EDGES - snapshot->edge_count)
+		return heap_error_create(HEAP_ERROR_ARGUMENT, "2^32 pointers or more");
 	while (capacity - snapshot->edge_count < more)
-		capacity *= 2;
+		capacity = capacity < MOST_EDGES / 2 ? capacity * 2 : MOST_EDGES;
 	if (capacity == scan->capacity)
 		return NULL;
-	if (capacity > UINT32_MAX)
-		return heap_error_create(HEAP_ERROR_ARGUMENT, "more than 2^31 pointers");
 
-#define GROW(column) \
-	do { \
-		void *larger_ = realloc(snapshot->column, capacity * sizeof(*snapshot->column)); \
-		if (!larger_) \
-			return heap_error_out_of_memory(); \
-		snapshot->column = larger_; \
-	} while (0)
+#define GROW(column) heap_column_resize(capacity * sizeof(*snapshot->column), &snapshot->column)
 
-	GROW(edge_target);
-	GROW(edge_slot);
-	GROW(edge_interior);
-	GROW(edge_flags);
+	HEAP_TRY(GROW(edge_target));
+	HEAP_TRY(GROW(edge_slot));
+	HEAP_TRY(GROW(edge_interior));
+	HEAP_TRY(GROW(edge_flags));
 #undef GROW
 	scan->capacity = (uint32_t)capacity;
 	return NULL;
@@ -255,6 +253,8 @@ static struct heap_error *tell_all(const struct edges_listener *listener, const 
 	return NULL;
 }
 
+// New columns are zeros. Zeros are not written to them, so that pages of zeros take no memory: most
+// pointers lead to the start of a block, and many lie there.
 HEAP_MUST_CHECK
 static struct heap_error *keep_edges(struct scan *scan, const struct part *part)
 {
@@ -266,9 +266,10 @@ static struct heap_error *keep_edges(struct scan *scan, const struct part *part)
 
 		snapshot->edge_first[edge->object + 1]++;
 		snapshot->edge_target[snapshot->edge_count] = edge->target;
-		snapshot->edge_slot[snapshot->edge_count] = edge->slot;
-		snapshot->edge_interior[snapshot->edge_count] = edge->interior;
-		snapshot->edge_flags[snapshot->edge_count] = 0;
+		if (edge->slot != 0)
+			snapshot->edge_slot[snapshot->edge_count] = edge->slot;
+		if (edge->interior != 0)
+			snapshot->edge_interior[snapshot->edge_count] = edge->interior;
 	}
 	return NULL;
 }
@@ -309,7 +310,7 @@ static void release_piece(void *result)
 // Where a block's last whole word ends.
 static uint64_t end_of(const struct objects *objects, heap_object_id object)
 {
-	return objects->address[object] + (objects_size(objects, object) & ~UINT64_C(7));
+	return objects_address(objects, object) + (objects_size(objects, object) & ~UINT64_C(7));
 }
 
 HEAP_MUST_CHECK
@@ -317,14 +318,14 @@ static struct heap_error *cut_range(struct scan *scan, const struct object_range
 {
 	const struct objects *objects = scan->objects;
 	struct piece piece = { .object = range->first, .objects_end = range->first + range->count };
-	uint64_t start = objects->address[range->first];
+	uint64_t start = objects_address(objects, range->first);
 	uint64_t end = end_of(objects, piece.objects_end - 1);
 
 	for (; start < end; start = piece.end) {
 		while (end_of(objects, piece.object) <= start)
 			piece.object++;
-		if (objects->address[piece.object] > start)
-			start = objects->address[piece.object];
+		if (objects_address(objects, piece.object) > start)
+			start = objects_address(objects, piece.object);
 		piece.start = start;
 		piece.end = end - start < PIECE ? end : (start + PIECE) & ~UINT64_C(4095);
 		HEAP_TRY(heap_array_append(&scan->pieces, piece));

@@ -40,7 +40,7 @@ struct heap_error *gaps_find(const struct image *image, const struct objects *ob
 	size_t before = gaps->count;
 
 	for (uint32_t i = range ? range->first : 0; range && i < range->first + range->count; i++) {
-		uint64_t block = objects->address[i];
+		uint64_t block = objects_address(objects, i);
 		struct gap pages;
 
 		if (block < mapping->start)

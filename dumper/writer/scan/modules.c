@@ -429,6 +429,44 @@ uint32_t modules_index(const struct modules *modules, const struct module *modul
 						  : HEAP_NO_INDEX;
 }
 
+static int compare_paths(const void *left, const void *right)
+{
+	const struct module *a = *(struct module *const *)left;
+	const struct module *b = *(struct module *const *)right;
+	int order = strcmp(a->path, b->path);
+
+	if (order != 0)
+		return order;
+	return a->start < b->start ? -1 : a->start > b->start;
+}
+
+// Opens all modules: the program, then its libraries in the order of their names. That of their addresses, which
+// the kernel chooses at random, would give the types other numbers in each run, and numbers break ties.
+//
+// @param needs_id  a file without a build id may be another one than the module's
+HEAP_MUST_CHECK
+static struct heap_error *open_all(struct modules *modules, const char *cache,
+				   struct heap_types *types, bool needs_id)
+{
+	CLEANUP_FREE struct module **order = malloc((modules->count + 1) * sizeof(struct module *));
+
+	if (!order)
+		return heap_error_out_of_memory();
+	for (size_t i = 0; i < modules->count; i++)
+		order[i] = &modules->modules[i];
+	if (modules->count > 2)
+		qsort(order + 1, modules->count - 1, sizeof(struct module *), compare_paths);
+	for (size_t i = 0; i < modules->count; i++) {
+		if (needs_id && order[i]->build_id.size == 0)
+			add_note(order[i], "no build id");
+		else
+			open_module(order[i], modules->image, cache, types);
+		progress_set_done(i + 1);
+		progress_flush();
+	}
+	return NULL;
+}
+
 struct heap_error *modules_init(struct modules *modules, const struct image *image,
 				const char *cache, struct heap_types *types)
 {
@@ -457,13 +495,15 @@ struct heap_error *modules_init(struct modules *modules, const struct image *ima
 			module->path = first->name;
 			module->start = first->start;
 			module->end = image->mappings[end - 1].end;
-			open_module(module, image, cache, types);
-			progress_set_done(modules->count);
-			progress_flush();
-			if (module->elf && module->elf->data_end + module->bias > module->end)
-				module->end = module->elf->data_end + module->bias;
 		}
 		i = end;
+	}
+	HEAP_TRY(open_all(modules, cache, types, false));
+	for (size_t i = 0; i < modules->count; i++) {
+		struct module *module = &modules->modules[i];
+
+		if (module->elf && module->elf->data_end + module->bias > module->end)
+			module->end = module->elf->data_end + module->bias;
 	}
 	return NULL;
 }
@@ -485,14 +525,8 @@ struct heap_error *modules_init_snapshot(struct modules *modules, const struct i
 		module->end = from->end;
 		module->bias = from->bias;
 		heap_build_id_read(snapshot->strings + from->build_id, &module->build_id);
-		// Without a build id nobody can tell whether a file is the one that ran.
-		if (module->build_id.size > 0)
-			open_module(module, image, cache, types);
-		else
-			add_note(module, "no build id");
-		progress_flush();
 	}
-	return NULL;
+	return open_all(modules, cache, types, true);
 }
 
 void modules_store_answers(const struct modules *modules)

@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 
 enum {
-	PIECE = 2 << 20, // bytes that are scanned at once
+	PIECE = 512 << 10, // bytes that are scanned at once
 };
 
 // A range of memory, and the blocks that are being found in it.
@@ -88,11 +88,11 @@ static bool make_room(struct scan *scan, const struct found_header *header)
 	struct tracked *tracked = scan->tracked;
 	uint64_t end = 0;
 
-	while (objects->count > 0 && objects->address[objects->count - 1] >= header->block)
-		objects->count--;
+	while (objects->count > 0 && objects_address(objects, objects->count - 1) >= header->block)
+		objects_remove_last(objects);
 	tracked_rewind(tracked, header->block);
 	if (objects->count > 0)
-		end = objects->address[objects->count - 1] +
+		end = objects_address(objects, objects->count - 1) +
 		      objects_size(objects, objects->count - 1);
 	if (scan->added > header->block)
 		scan->added = end;

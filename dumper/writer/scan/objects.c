@@ -2,6 +2,7 @@
 #include "dumper/writer/scan/objects.h"
 
 #include "lib/base/array.h"
+#include "lib/base/column.h"
 #include "lib/base/search.h"
 
 #include <stdlib.h>
@@ -20,18 +21,14 @@ static struct heap_error *grow(struct objects *objects)
 	if (capacity <= objects->capacity)
 		return heap_error_create(HEAP_ERROR_ARGUMENT, "more than 2^31 objects");
 
-#define GROW(column) \
-	do { \
-		void *larger_ = realloc(objects->column, capacity * sizeof(*objects->column)); \
-		if (!larger_) \
-			return heap_error_out_of_memory(); \
-		objects->column = larger_; \
-	} while (0)
+#define GROW(column) heap_column_resize(capacity * sizeof(*objects->column), &objects->column)
 
-	GROW(address);
-	GROW(kind);
-	GROW(birth);
-	GROW(flags);
+	HEAP_TRY(heap_column_resize(capacity / OBJECT_GROUP * sizeof(*objects->bases),
+				    &objects->bases));
+	HEAP_TRY(GROW(offset));
+	HEAP_TRY(GROW(kind));
+	HEAP_TRY(GROW(birth));
+	HEAP_TRY(GROW(flags));
 #undef GROW
 	objects->capacity = capacity;
 	return NULL;
@@ -40,20 +37,69 @@ static struct heap_error *grow(struct objects *objects)
 struct heap_error *objects_add(struct objects *objects, uint64_t block, uint64_t extent,
 			       uint64_t site)
 {
+	uint16_t birth = (uint16_t)heapsnap_extent_birth(extent);
+	uint8_t flags = (uint8_t)heapsnap_extent_flags(extent);
+
 	if (objects->count == objects->capacity)
 		HEAP_TRY(grow(objects));
-	objects->address[objects->count] = block;
-	objects->birth[objects->count] = (uint16_t)heapsnap_extent_birth(extent);
-	objects->flags[objects->count] = (uint8_t)heapsnap_extent_flags(extent);
-	objects->all_flags |= objects->flags[objects->count];
+	HEAP_TRY(objects_set_address(objects, objects->count, block));
+	// These columns are zeros, whose pages take no memory until they are written to.
+	if (birth != 0)
+		objects->birth[objects->count] = birth;
+	if (flags != 0)
+		objects->flags[objects->count] = flags;
+	objects->all_flags |= flags;
 	return object_kinds_find(&objects->kinds, site, heapsnap_extent_size(extent),
 				 &objects->kind[objects->count++]);
+}
+
+struct heap_error *objects_set_address(struct objects *objects, heap_object_id object,
+				       uint64_t address)
+{
+	uint64_t *base = &objects->bases[object / OBJECT_GROUP];
+
+	if (object % OBJECT_GROUP == 0)
+		*base = address;
+	if (address - *base < UINT32_MAX) {
+		objects->offset[object] = (uint32_t)(address - *base);
+		return NULL;
+	}
+	objects->offset[object] = UINT32_MAX;
+	return heap_array_append(&objects->far, (struct far_object){ object, address });
+}
+
+uint64_t objects_far_address(const struct objects *objects, heap_object_id object)
+{
+	const struct far_object *far = objects->far.items;
+
+	return far[heap_partition_point(i, 0, objects->far.count, far[i].object < object)].address;
+}
+
+void objects_remove_last(struct objects *objects)
+{
+	objects->count--;
+	if (objects->far.count > 0 &&
+	    objects->far.items[objects->far.count - 1].object == objects->count)
+		objects->far.count--;
+	objects->birth[objects->count] = 0;
+	objects->flags[objects->count] = 0;
 }
 
 struct heap_error *objects_init(struct objects *objects)
 {
 	*objects = (struct objects){ 0 };
 	return grow(objects);
+}
+
+struct heap_error *objects_take(struct objects *objects, uint32_t *offset, uint32_t count)
+{
+	objects_deinit(objects);
+	*objects = (struct objects){ .offset = offset, .count = count, .capacity = count };
+	HEAP_TRY(heap_column_create(count / OBJECT_GROUP + 1, sizeof(*objects->bases),
+				    &objects->bases));
+	HEAP_TRY(heap_column_create(count, sizeof(*objects->kind), &objects->kind));
+	HEAP_TRY(heap_column_create(count, sizeof(*objects->birth), &objects->birth));
+	return heap_column_create(count, sizeof(*objects->flags), &objects->flags);
 }
 
 HEAP_MUST_CHECK
@@ -69,7 +115,8 @@ static struct heap_error *index_range(struct objects *objects, struct object_ran
 	if (!range->starts)
 		return heap_error_out_of_memory();
 	for (uint32_t i = 0; i < range->count; i++) {
-		uint64_t granule = (objects->address[range->first + i] - range->start) / GRANULE;
+		uint64_t granule =
+			(objects_address(objects, range->first + i) - range->start) / GRANULE;
 		uint64_t bit = UINT64_C(1) << granule % GRANULES_PER_WORD;
 		uint64_t *bits = &range->starts[granule / GRANULES_PER_WORD].bits;
 
@@ -99,7 +146,7 @@ uint32_t objects_first_after(const struct objects *objects, const struct object_
 			     uint64_t address)
 {
 	return heap_partition_point(i, range->first, range->first + range->count,
-				    objects->address[i] <= address);
+				    objects_address(objects, i) <= address);
 }
 
 void objects_deinit(struct objects *objects)
@@ -108,11 +155,13 @@ void objects_deinit(struct objects *objects)
 		free(objects->ranges[i].starts);
 	free(objects->ranges);
 	free(objects->damages);
-	free(objects->address);
-	free(objects->kind);
 	object_kinds_deinit(&objects->kinds);
-	free(objects->birth);
-	free(objects->flags);
+	heap_array_deinit(&objects->far);
+	heap_column_destroy(objects->bases);
+	heap_column_destroy(objects->offset);
+	heap_column_destroy(objects->kind);
+	heap_column_destroy(objects->birth);
+	heap_column_destroy(objects->flags);
 }
 
 heap_object_id objects_search(const struct objects *objects, const struct object_range *range,
@@ -123,7 +172,7 @@ heap_object_id objects_search(const struct objects *objects, const struct object
 	if (after == range->first)
 		return HEAP_NO_OBJECT;
 
-	uint64_t offset = address - objects->address[after - 1];
+	uint64_t offset = address - objects_address(objects, after - 1);
 
 	return offset < objects_size(objects, after - 1) || offset == 0 ? after - 1
 									: HEAP_NO_OBJECT;

@@ -17,6 +17,7 @@
 #include "dumper/base/header.h"
 #include "dumper/writer/scan/image.h"
 #include "dumper/writer/scan/object_kinds.h"
+#include "lib/base/array.h"
 #include "lib/base/prefetch.h"
 #include "lib/base/search.h"
 #include "lib/snapshot/snapshot.h"
@@ -24,6 +25,7 @@
 enum {
 	GRANULE = 16,
 	GRANULES_PER_WORD = 64,
+	OBJECT_GROUP = 64, /**< blocks whose addresses are kept as 4 bytes each and one base */
 };
 
 /** Where blocks start in 1 KiB. */
@@ -41,13 +43,21 @@ struct object_range {
 	struct object_starts *starts; /**< [(end - start) / 1024 + 1]; NULL: few, large blocks */
 };
 
+/** A block that begins 4 GiB or more behind the first one of its group. */
+struct far_object {
+	heap_object_id object;
+	uint64_t address;
+};
+
 struct objects {
-	uint64_t *address; /**< [count] */
+	uint64_t *bases;   /**< [count / OBJECT_GROUP] addresses of the first block of each group */
+	uint32_t *offset;  /**< [count] from there: see objects_address() */
 	uint32_t *kind;    /**< [count] in kinds: what allocated it, and its size */
 	uint16_t *birth;   /**< [count] */
 	uint8_t *flags;    /**< [count] enum heapsnap_block_flags */
 	uint8_t all_flags; /**< those that any block has */
 	uint32_t count, capacity;
+	struct HEAP_ARRAY(struct far_object) far; /**< ascending */
 	struct object_kinds kinds;
 	struct object_range *ranges; /**< [range_count] */
 	size_t range_count, range_capacity;
@@ -73,6 +83,37 @@ void objects_deinit(struct objects *objects);
 HEAP_MUST_CHECK
 struct heap_error *objects_add(struct objects *objects, uint64_t block, uint64_t extent,
 			       uint64_t site);
+
+/**
+ * Sets the address of a block. Those of blocks before it in its group are set already.
+ */
+HEAP_MUST_CHECK
+struct heap_error *objects_set_address(struct objects *objects, heap_object_id object,
+				       uint64_t address);
+
+/** The address of a block in objects.far. */
+uint64_t objects_far_address(const struct objects *objects, heap_object_id object);
+
+/** Where a block begins. */
+static inline uint64_t objects_address(const struct objects *objects, heap_object_id object)
+{
+	uint32_t offset = objects->offset[object];
+
+	return offset != UINT32_MAX ? objects->bases[object / OBJECT_GROUP] + offset
+				    : objects_far_address(objects, object);
+}
+
+/** Removes the block that was added last. */
+void objects_remove_last(struct objects *objects);
+
+/**
+ * Makes a set of blocks. Their births and flags are 0; their kinds and, in order, their addresses are up to the
+ * caller.
+ *
+ * @param offset  [count] by malloc(), the column of that name; is the set's from now on, also if this fails
+ */
+HEAP_MUST_CHECK
+struct heap_error *objects_take(struct objects *objects, uint32_t *offset, uint32_t count);
 
 /** Adds a range of memory behind all others, whose blocks have been added. */
 HEAP_MUST_CHECK
@@ -128,7 +169,7 @@ static inline heap_object_id objects_find_before(const struct objects *objects, 
 static inline bool objects_holds(const struct objects *objects, heap_object_id object,
 				 uint64_t address)
 {
-	uint64_t offset = address - objects->address[object];
+	uint64_t offset = address - objects_address(objects, object);
 
 	return offset < objects_size(objects, object) || offset == 0;
 }

@@ -35,7 +35,7 @@ struct heap_error *roots_add_word(struct roots *roots, heap_root_id root, uint64
 	HEAP_TRY(heap_reserve(snapshot->root_edges, roots->edge_capacity,
 			      snapshot->root_edge_count + 1));
 
-	uint64_t interior = word - objects->address[target];
+	uint64_t interior = word - objects_address(objects, target);
 
 	snapshot->root_edges[snapshot->root_edge_count++] = (struct heap_root_edge){
 		.root = root,
@@ -171,7 +171,7 @@ static struct heap_error *gather_words(void *context, uint64_t address, const ui
 
 		if (target == HEAP_NO_OBJECT ||
 		    (gathering->which == ROOTS_STARTS_ONLY &&
-		     gathering->objects->address[target] != words[i]) ||
+		     objects_address(gathering->objects, target) != words[i]) ||
 		    roots_is_claimed(roots, address + i * 8))
 			continue;
 		if (gathering->id == HEAP_NO_OBJECT)

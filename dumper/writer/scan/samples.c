@@ -66,7 +66,7 @@ struct heap_error *samples_visit(const struct image *image, const struct heapsna
 
 		heap_object_id object = objects_find(objects, sample->block);
 
-		if (object == HEAP_NO_OBJECT || objects->address[object] != sample->block)
+		if (object == HEAP_NO_OBJECT || objects_address(objects, object) != sample->block)
 			continue;
 		// cppcheck-suppress returnDanglingLifetime; an error does not refer to the sample
 		HEAP_TRY(visit(context, object, sample));

@@ -336,7 +336,8 @@ static uint64_t stack_end(const struct capture *capture, uint64_t sp)
 	const struct image_mapping *mapping = image_find(&capture->image, sp);
 
 	if (object != HEAP_NO_OBJECT)
-		return capture->objects.address[object] + objects_size(&capture->objects, object);
+		return objects_address(&capture->objects, object) +
+		       objects_size(&capture->objects, object);
 	return mapping ? mapping->end : sp;
 }
 

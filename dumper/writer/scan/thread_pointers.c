@@ -12,6 +12,7 @@ enum {
 	THREAD_STORAGE = 64 << 10, // of a stack's top, where the thread descriptor is
 	THREAD_DESCRIPTOR = 4096,  // bytes below a thread pointer, where it is on some machines
 	MAX_SEARCHED = 256 << 20,  // bytes of all mappings
+	MAX_TELLING = 16,          // threads; one that holds a robust mutex tells no distance
 	// Descriptors that are looked at: glibc keeps stacks of threads that have ended, and memory may
 	// be full of what looks like descriptors.
 	DESCRIPTORS_PER_THREAD = 4,
@@ -60,18 +61,35 @@ static size_t find_robust_head(const uint64_t *words, size_t count, uint64_t sta
 	return 0;
 }
 
-// Bytes from that head to the thread pointer, in this version of glibc; 0: not known.
-static uint64_t robust_distance(const struct threads *threads)
+// Bytes from that head to the pointer of a thread; 0: not known.
+static uint64_t distance_to(const struct threads *threads, uint64_t pointer, uint32_t tid)
 {
-	uint64_t words[THREAD_DESCRIPTOR / 8], pointer = threads->process->main_thread_pointer;
-	uint64_t start = pointer - sizeof(words);
+	uint64_t words[THREAD_DESCRIPTOR / 8], start = pointer - sizeof(words);
 	size_t head;
 
 	if (pointer < sizeof(words))
 		return 0;
 	image_read_padded(threads->image, start, words, sizeof(words));
-	head = find_robust_head(words, THREAD_DESCRIPTOR / 8, start, threads->process->pid);
+	head = find_robust_head(words, THREAD_DESCRIPTOR / 8, start, tid);
 	return head ? pointer - (start + head * 8) : 0;
+}
+
+// Bytes from that head to the thread pointer in this version of glibc, by the first thread that tells it; 0: none does.
+static uint64_t robust_distance(const struct threads *threads)
+{
+	const struct heapsnap_process *process = threads->process;
+	uint64_t distance = distance_to(threads, process->main_thread_pointer, process->pid);
+	int tries = MAX_TELLING;
+
+	for (uint32_t i = 0; distance == 0 && i < process->thread_count && tries > 0; i++) {
+		const struct heapsnap_thread *thread = &threads->list[i];
+
+		if (thread->thread_pointer == 0)
+			continue;
+		distance = distance_to(threads, thread->thread_pointer, thread->tid);
+		tries--;
+	}
+	return distance;
 }
 
 // A thread descriptor begins with its own address, and its third word is that too (struct pthread,
@@ -111,18 +129,21 @@ struct search {
 	const struct threads *threads;
 	struct heap_hash_table by_tid; // these threads
 	uint32_t left;                 // of them
+	uint64_t distance;             // as robust_distance() has it
 	uint64_t candidates;           // descriptors that may still be looked at
 	uint64_t words[THREAD_STORAGE / 8];
 };
 
 HEAP_MUST_CHECK
-static struct heap_error *search_init(struct search *search, const struct threads *threads)
+static struct heap_error *search_init(struct search *search, const struct threads *threads,
+				      uint64_t distance)
 {
 	const uint32_t count = threads->process->thread_count;
 
 	search->threads = threads;
 	search->by_tid = (struct heap_hash_table){ 0 };
 	search->left = 0;
+	search->distance = distance;
 	search->candidates = (uint64_t)count * DESCRIPTORS_PER_THREAD + OTHER_DESCRIPTORS;
 	for (uint32_t i = 0; i < count; i++) {
 		if (threads->list[i].thread_pointer != 0)
@@ -168,17 +189,42 @@ static void note_descriptor(struct search *search, uint64_t address, const uint6
 	}
 }
 
-static void search_range(struct search *search, uint64_t start, uint64_t end)
+static void search_descriptors(struct search *search, uint64_t start, size_t count)
 {
-	size_t count = (end - start) / 8;
-
-	image_read_padded(search->threads->image, start, search->words, end - start);
 	for (size_t i = 0; i + 8 <= count && search->left > 0 && search->candidates > 0; i += 8) {
 		if (!is_descriptor(search->words + i, start + i * 8))
 			continue;
 		search->candidates--;
 		note_descriptor(search, start + i * 8, search->words + i, count - i);
 	}
+}
+
+static void search_robust_heads(struct search *search, uint64_t start, size_t count)
+{
+	const uint64_t *words = search->words;
+
+	for (size_t i = 2; i < count && search->left > 0 && search->candidates > 0; i++) {
+		uint64_t address = start + i * 8;
+		struct heapsnap_thread *thread;
+
+		if (words[i] != address || words[i - 1] != address)
+			continue;
+		search->candidates--;
+		thread = find_unknown(search, (uint32_t)words[i - 2]);
+		if (!thread)
+			continue;
+		thread->thread_pointer = address + search->distance;
+		search->left--;
+	}
+}
+
+static void search_range(struct search *search, uint64_t start, uint64_t end)
+{
+	image_read_padded(search->threads->image, start, search->words, end - start);
+	if (MACHINE_STORAGE_IS_BELOW)
+		search_descriptors(search, start, (end - start) / 8);
+	else
+		search_robust_heads(search, start, (end - start) / 8);
 }
 
 // The descriptor of the main thread lies where the loader got memory for it, or at the start of the
@@ -205,14 +251,14 @@ static void search_mappings(struct search *search)
 }
 
 // If memory is short, they stay unknown.
-static void find_by_descriptors(const struct threads *threads)
+static void find_by_descriptors(const struct threads *threads, uint64_t distance)
 {
 	struct search *search = malloc(sizeof(*search));
 	struct heap_error *error;
 
 	if (!search)
 		return;
-	error = search_init(search, threads);
+	error = search_init(search, threads, distance);
 	if (!error && search->left > 0)
 		search_mappings(search);
 	heap_error_destroy(error);
@@ -236,6 +282,6 @@ void thread_pointers_find(const struct image *image, const struct heapsnap_proce
 		else
 			thread->thread_pointer = find_thread_pointer(threads, thread, distance);
 	}
-	if (MACHINE_STORAGE_IS_BELOW)
-		find_by_descriptors(threads);
+	if (MACHINE_STORAGE_IS_BELOW || distance != 0)
+		find_by_descriptors(threads, distance);
 }

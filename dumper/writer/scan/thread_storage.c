@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/scan/thread_storage.h"
 
-#include "lib/base/path.h"
 #include "lib/dwarf/elf_thread_local.h"
 
 #include <string.h>
@@ -68,8 +67,13 @@ static bool find_in_tables(const struct capture *capture, uint64_t number, int64
 // True for the executable: the program begins there. Snapshots keep its name instead.
 static bool is_program(const struct capture *capture, const struct module *module)
 {
-	if (capture->old)
-		return strcmp(heap_base_name(module->path), capture->old->info.program) == 0;
+	const struct heap_snapshot *old = capture->old;
+	uint32_t program = old ? heap_snapshot_program_module(old) : 0;
+
+	if (old)
+		return program < old->module_count &&
+		       strcmp(module->path,
+			      heap_snapshot_string(old, old->modules[program].path)) == 0;
 	return capture->image.entry >= module->start && capture->image.entry < module->end;
 }
 

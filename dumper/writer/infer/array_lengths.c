@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/infer/array_lengths.h"
+
+#include "dumper/writer/base/progress.h"
+#include "dumper/writer/infer/headers.h"
+#include "dumper/writer/infer/inference.h"
+#include "dumper/writer/infer/sampler.h"
+#include "lib/base/array.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/hash_table.h"
+
+#include <stdlib.h>
+
+enum {
+	NUMBERS = 8,      // beside a pointer, at most
+	NEAR = 32,        // bytes from the pointer to a number
+	LEAST_BITS = 8,   // of a length
+	MIN_POINTERS = 8, // seen at a place
+	AGREEING = 98,    // per cent of them
+	HOLDERS = 1024,   // of each type that are looked at, about
+	SIZES = 3,        // of their targets, at least
+};
+
+// The pointers at one place of a type, and the numbers beside them.
+struct place {
+	heap_type_id type, pointee;
+	uint64_t offset;
+	struct header_member numbers[NUMBERS]; // [count]
+	uint32_t agreeing[NUMBERS];            // pointers
+	uint32_t count;
+	uint32_t pointers;
+	uint64_t sizes[SIZES]; // [size_count] of targets, all different
+	uint32_t size_count;
+	const struct header_member *length; // NULL: none of the numbers
+};
+
+struct search {
+	struct inference *inference;
+	struct HEAP_ARRAY(struct place) places;
+	struct heap_hash_table by_place;
+	struct sampler *samplers; // [types] of their objects
+	uint64_t *words;          // [CONTENT_WORDS + 1]
+	uint64_t *claimed;
+};
+
+// A pointer to the start of a block.
+struct length_pointer {
+	heap_type_id type, pointee;
+	uint64_t offset; // in a value of the type
+	uint64_t value;  // address of that value
+	heap_object_id target;
+};
+
+typedef struct heap_error *(*visitor)(struct search *search, const struct length_pointer *pointer);
+
+static void release(struct search *search)
+{
+	heap_array_deinit(&search->places);
+	heap_hash_table_deinit(&search->by_place);
+	free(search->samplers);
+	free(search->words);
+}
+
+// Reads an edge that is a pointer with one possible pointee, a struct. @return false: it is no such pointer
+static bool read_edge(const struct inference *inference, const struct heap_repetition *repetition,
+		      heap_object_id holder, uint32_t edge, struct length_pointer *result)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	const struct layouts *layouts = &inference->layouts;
+	uint64_t slot = snapshot->edge_slot[edge] * UINT64_C(8);
+	uint64_t prefix = inference_prefix(inference, holder);
+	heap_type_id type = snapshot->type[holder];
+	uint64_t offset = slot - prefix, size = layouts_size(layouts, type);
+	const struct heap_slots *slots;
+	uint32_t first, end;
+
+	if (slot < prefix || !layouts_is_start(snapshot->edge_interior[edge]) ||
+	    !heap_repetition_has_room(repetition, offset, inference_size(inference, holder)) ||
+	    (layouts_is_flexible(layouts, type) && offset >= size))
+		return false;
+	slots = heap_repetition_slots_at(repetition, offset, &first, &end);
+	if (!slots || end - first != 1 || slots->list[first].pointee == HEAP_NO_TYPE)
+		return false;
+	*result = (struct length_pointer){
+		.type = type,
+		.pointee = layouts_strip(layouts, slots->list[first].pointee),
+		.offset = offset % size,
+		.value = inference_address(inference, holder) + offset - offset % size,
+		.target = snapshot->edge_target[edge],
+	};
+	return layouts_is_compound(layouts, result->pointee) &&
+	       !layouts_is_flexible(layouts, result->pointee);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *visit_holder(struct search *search, heap_object_id holder, visitor visit)
+{
+	struct inference *inference = search->inference;
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	const struct heap_repetition *repetition;
+	struct length_pointer pointer;
+
+	HEAP_TRY(heap_repetitions_find(&inference->repetitions, snapshot->type[holder],
+				       &repetition));
+	if (!heap_repetition_has_slots(repetition))
+		return NULL;
+	for (uint32_t i = snapshot->edge_first[holder]; i < snapshot->edge_first[holder + 1]; i++) {
+		progress_step();
+		if (!read_edge(inference, repetition, holder, i, &pointer))
+			continue;
+		// cppcheck-suppress returnDanglingLifetime; an error does not refer to the pointer
+		HEAP_TRY(visit(search, &pointer));
+	}
+	return NULL;
+}
+
+// @param only_samples  some of the objects of each type
+HEAP_MUST_CHECK
+static struct heap_error *visit_all(struct search *search, visitor visit, bool only_samples)
+{
+	const struct inference *inference = search->inference;
+	const heap_type_id *types = inference->capture->snapshot.type;
+
+	for (heap_object_id i = 0; i < inference->capture->objects.count && !progress_is_late();
+	     i++) {
+		progress_step();
+		if (only_samples && !sampler_takes(&search->samplers[types[i]]))
+			continue;
+		if (layouts_is_compound(&inference->layouts, types[i]))
+			HEAP_TRY(visit_holder(search, i, visit));
+	}
+	return NULL;
+}
+
+// Chooses the samples by the number of objects of each type.
+HEAP_MUST_CHECK
+static struct heap_error *choose_holders(struct search *search)
+{
+	const struct inference *inference = search->inference;
+	size_t count = inference->layouts.types->count;
+	CLEANUP_FREE uint32_t *objects = calloc(count + 1, sizeof(*objects));
+
+	search->samplers = malloc((count + 1) * sizeof(*search->samplers));
+	if (!objects || !search->samplers)
+		return heap_error_out_of_memory();
+	for (heap_object_id i = 0; i < inference->capture->objects.count; i++)
+		objects[inference->capture->snapshot.type[i]]++;
+	for (size_t i = 0; i < count; i++)
+		search->samplers[i] = sampler_of(objects[i] / HOLDERS + 1);
+	return NULL;
+}
+
+// --- learning ----------------------------------------------------------------------------------
+
+// Gathers the numbers near the pointer, the first few of them.
+static void gather_numbers(const struct inference *inference, struct place *place)
+{
+	struct header_members members = { .count = 0 };
+
+	headers_gather(inference->layouts.types, place->type, &members);
+	for (uint32_t i = 0; i < members.count && place->count < NUMBERS; i++) {
+		const struct header_member *member = &members.list[i];
+
+		if (member->bits >= LEAST_BITS && member->offset + NEAR >= place->offset &&
+		    member->offset <= place->offset + NEAR)
+			place->numbers[place->count++] = *member;
+	}
+}
+
+static struct place *find_place(const struct search *search, const struct length_pointer *pointer)
+{
+	struct place *list = search->places.items;
+	uint32_t found =
+		heap_hash_find(&search->by_place, heap_hash_pair(pointer->type, pointer->offset), i,
+			       list[i].type == pointer->type && list[i].offset == pointer->offset);
+
+	return found == HEAP_HASH_NONE ? NULL : &list[found];
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_place(struct search *search, const struct length_pointer *pointer,
+				    struct place **result)
+{
+	struct place place = {
+		.type = pointer->type,
+		.pointee = pointer->pointee,
+		.offset = pointer->offset,
+	};
+
+	gather_numbers(search->inference, &place);
+	HEAP_TRY(heap_hash_add(&search->by_place, heap_hash_pair(place.type, place.offset),
+			       (uint32_t)search->places.count));
+	HEAP_TRY(heap_array_append(&search->places, place));
+	*result = &search->places.items[search->places.count - 1];
+	return NULL;
+}
+
+static uint64_t read_number(const struct inference *inference, const struct header_member *number,
+			    uint64_t value)
+{
+	struct header header;
+
+	pages_read(inference->pages, value, header.words, sizeof(header.words));
+	return headers_value(number, &header);
+}
+
+// True if a block has room for so many elements, and for no more than the allocator may have added.
+static bool has_length(const struct inference *inference, heap_object_id object,
+		       heap_type_id element, uint64_t count)
+{
+	uint64_t size = inference_size(inference, object);
+	uint64_t stride = layouts_size(&inference->layouts, element);
+
+	return count > 0 && count <= size / stride &&
+	       size - count * stride <= inference_slack(inference, object);
+}
+
+static void note_size(struct place *place, uint64_t size)
+{
+	for (uint32_t i = 0; i < place->size_count; i++) {
+		if (place->sizes[i] == size)
+			return;
+	}
+	if (place->size_count < SIZES)
+		place->sizes[place->size_count++] = size;
+}
+
+static bool is_open(const struct inference *inference, heap_object_id object)
+{
+	return inference->claims.rank[object] == RANK_NONE &&
+	       !inference->claims.is_renamed[object] && !pools_have(&inference->pools, object);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *count_pointer(struct search *search, const struct length_pointer *pointer)
+{
+	const struct inference *inference = search->inference;
+	struct place *place = find_place(search, pointer);
+
+	if (!place)
+		HEAP_TRY(add_place(search, pointer, &place));
+	if (place->count == 0 || inference_prefix(inference, pointer->target) != 0)
+		return NULL;
+	place->pointers++;
+	note_size(place, inference_size(inference, pointer->target));
+	for (uint32_t i = 0; i < place->count; i++) {
+		uint64_t count = read_number(inference, &place->numbers[i], pointer->value);
+
+		progress_step();
+		place->agreeing[i] += has_length(inference, pointer->target, place->pointee, count);
+	}
+	return NULL;
+}
+
+// Finds the number with which most pointers agree. @return false: there is none
+static bool find_length(struct place *place)
+{
+	uint32_t best = 0;
+
+	for (uint32_t i = 1; i < place->count; i++)
+		best = place->agreeing[i] > place->agreeing[best] ? i : best;
+	if (place->count > 0 && place->pointers >= MIN_POINTERS && place->size_count == SIZES &&
+	    place->agreeing[best] * UINT64_C(100) >= place->pointers * (uint64_t)AGREEING)
+		place->length = &place->numbers[best];
+	return place->length;
+}
+
+// --- claims ------------------------------------------------------------------------------------
+
+HEAP_MUST_CHECK
+static struct heap_error *claim_target(struct search *search, const struct length_pointer *pointer)
+{
+	struct inference *inference = search->inference;
+	const struct place *place = find_place(search, pointer);
+	struct content content;
+	uint64_t count;
+
+	if (!place || !place->length || !is_open(inference, pointer->target) ||
+	    inference_prefix(inference, pointer->target) != 0)
+		return NULL;
+	count = read_number(inference, place->length, pointer->value);
+	if (!has_length(inference, pointer->target, place->pointee, count) ||
+	    hints_ask(inference, pointer->target, place->pointee) == VERDICT_AGAINST)
+		return NULL;
+	content_read(inference, pointer->target, search->words, &content);
+	if (content_score(inference, &content, place->pointee, count) < 0)
+		return NULL;
+	++*search->claimed;
+	return claims_add(&inference->claims, RANK_PASSED_FLEXIBLE,
+			  &(struct claim){ pointer->target, place->pointee, count,
+					   HEAP_EVIDENCE_POINTER, false });
+}
+
+struct heap_error *array_lengths_claim(struct inference *inference, uint64_t *claimed)
+{
+	CLEANUP(release)
+	struct search search = { .inference = inference, .claimed = claimed };
+	bool has_any = false;
+
+	if (inference_has_sites(inference))
+		return NULL;
+	search.words = malloc((CONTENT_WORDS + 1) * sizeof(*search.words));
+	if (!search.words)
+		return heap_error_out_of_memory();
+	HEAP_TRY(choose_holders(&search));
+	HEAP_TRY(visit_all(&search, count_pointer, true));
+	for (size_t i = 0; i < search.places.count; i++)
+		has_any |= find_length(&search.places.items[i]);
+	return has_any ? visit_all(&search, claim_target, false) : NULL;
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/infer/callbacks.h"
+
+#include "dumper/writer/base/progress.h"
+
+enum {
+	MAX_DEPTH = 4,     // of structs in structs
+	MAX_VISITS = 4096, // members; several may be at one place, and nested in each other
+};
+
+static bool is_callback(const struct layouts *layouts, const struct heap_type *type)
+{
+	return type->kind == HEAP_TYPE_POINTER &&
+	       layouts->types->types[layouts_strip(layouts, type->target)].kind ==
+		       HEAP_TYPE_FUNCTION;
+}
+
+// @param left  members that may still be visited
+static uint64_t find_in(const struct layouts *layouts, heap_type_id id, int depth, uint32_t *left)
+{
+	const struct heap_types *types = layouts->types;
+	const struct heap_type *type = &types->types[layouts_strip(layouts, id)];
+
+	if (is_callback(layouts, type))
+		return 0;
+	if (type->kind == HEAP_TYPE_UNION || !heap_types_has_members(type) || depth == MAX_DEPTH)
+		return NO_CALLBACK;
+	for (uint32_t i = 0; *left != 0 && i < type->members; i++) {
+		const struct heap_member *member = &types->members[type->first_member + i];
+		uint64_t found;
+
+		--*left;
+		found = find_in(layouts, member->type, depth + 1, left);
+		if (found != NO_CALLBACK)
+			return member->offset + found;
+	}
+	return NO_CALLBACK;
+}
+
+uint64_t callbacks_find(const struct layouts *layouts, heap_type_id type)
+{
+	uint32_t left = MAX_VISITS;
+	uint64_t result = find_in(layouts, type, 0, &left);
+
+	progress_steps(MAX_VISITS - left);
+	return result;
+}

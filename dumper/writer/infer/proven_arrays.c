@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/infer/proven_arrays.h"
+
+#include "dumper/writer/base/progress.h"
+#include "dumper/writer/infer/inference.h"
+
+enum {
+	WORD = 8,
+	LEAST_SIZE = 1024, // bytes of an array
+	MIN_ELEMENTS = 16,
+	MIN_POINTERS = 32, // at the places of the type's pointers
+	MAX_TYPES = 64,    // that are tried for a block, each with all pointers in it
+	REGIONS = 4,       // of the array, each of which must have some of these
+	STRAY = 64, // of so many pointers, one may stand elsewhere, or have a target of another type
+	LEAST_ADDRESS = 1 << 16,
+	PREFETCH_DISTANCE = 12, // edges
+};
+
+// The pointers in a supposed array.
+struct tally {
+	uint64_t agreeing;
+	uint64_t elsewhere; // where the type has no pointer
+	uint64_t misled;    // their targets are known to be of other types
+	uint32_t regions;   // a bit each
+};
+
+// True if an object is known to be a struct without that part.
+static bool is_other(const struct inference *inference, heap_type_id pointee, heap_object_id target,
+		     uint64_t interior)
+{
+	uint64_t prefix = inference_prefix(inference, target);
+
+	if (!layouts_is_compound(&inference->layouts, pointee) ||
+	    !claims_are_good(&inference->claims, target) || interior < prefix)
+		return false;
+	interior = layouts_is_start(interior - prefix) ? 0 : interior - prefix;
+	return !inference_has(inference, target, pointee, interior) &&
+	       !inference_is_raw(inference, target, interior);
+}
+
+// Prefetches what is_other() reads of a target.
+static void fetch(const struct inference *inference, heap_object_id target)
+{
+	heap_prefetch(&inference->claims.rank[target]);
+	heap_prefetch(&inference->capture->snapshot.type[target]);
+}
+
+// Sorts the pointers in a block by how they agree with an array that begins there.
+static struct tally count_pointers(const struct inference *inference,
+				   const struct heap_repetition *repetition, heap_object_id object,
+				   uint64_t size)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	uint64_t prefix = inference_prefix(inference, object);
+	bool is_rounded = inference->capture->objects.flags[object] & ARENA_ROUNDED;
+	uint64_t sure = is_rounded ? size / 2 : size; // bytes that the program has asked for
+	struct tally tally = { 0 };
+
+	for (uint32_t i = heap_edge_from(snapshot, object, prefix);
+	     i < snapshot->edge_first[object + 1]; i++) {
+		uint64_t offset = snapshot->edge_slot[i] * (uint64_t)WORD - prefix;
+		uint32_t first, end;
+		const struct heap_slots *slots =
+			heap_repetition_slots_at(repetition, offset, &first, &end);
+
+		if (i + PREFETCH_DISTANCE < snapshot->edge_count)
+			fetch(inference, snapshot->edge_target[i + PREFETCH_DISTANCE]);
+		progress_step();
+		if (!slots || first == end) {
+			tally.elsewhere++;
+			continue;
+		}
+		tally.agreeing++;
+		if (offset < sure)
+			tally.regions |= UINT32_C(1) << offset * REGIONS / sure;
+		tally.misled += end - first == 1 &&
+				is_other(inference, slots->list[first].pointee,
+					 snapshot->edge_target[i], snapshot->edge_interior[i]);
+	}
+	return tally;
+}
+
+static bool is_convincing(const struct tally *tally)
+{
+	return tally->agreeing >= MIN_POINTERS && tally->regions == (1u << REGIONS) - 1 &&
+	       tally->elsewhere * STRAY <= tally->agreeing &&
+	       tally->misled * STRAY <= tally->agreeing;
+}
+
+// True if each word that would be a pointer is null or an address. Edges are addresses, and need no reading.
+static bool has_addresses(const struct inference *inference,
+			  const struct heap_repetition *repetition, heap_object_id object,
+			  uint64_t size)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	uint64_t address = inference_address(inference, object);
+	uint64_t prefix = inference_prefix(inference, object);
+	uint32_t edge = heap_edge_from(snapshot, object, prefix);
+
+	for (uint64_t offset = 0; offset + WORD <= size; offset += WORD) {
+		uint32_t first, end;
+		uint64_t word;
+
+		progress_step();
+		if (edge < snapshot->edge_first[object + 1] &&
+		    snapshot->edge_slot[edge] * (uint64_t)WORD == prefix + offset) {
+			edge++;
+			continue;
+		}
+		if (!heap_repetition_slots_at(repetition, offset, &first, &end) || first == end)
+			continue;
+		pages_read(inference->pages, address + offset, &word, sizeof(word));
+		if (word != 0 &&
+		    (word < LEAST_ADDRESS || !image_find(&inference->capture->image, word)))
+			return false;
+	}
+	return true;
+}
+
+// The array of a hint's type that a block is, if it proves to be; else its fit is LAYOUT_NONE.
+HEAP_MUST_CHECK
+static struct heap_error *prove(struct inference *inference, const struct hint *hint,
+				struct layout_claim *result)
+{
+	const struct layouts *layouts = &inference->layouts;
+	struct layout_claim claim = inference_fit_weakly(inference, hint->type, 0, hint->object);
+	const struct heap_repetition *repetition;
+	uint64_t size = layouts_size(layouts, hint->type) * claim.elements;
+	struct tally tally;
+
+	result->fit = LAYOUT_NONE;
+	if ((claim.fit != LAYOUT_ARRAY && claim.fit != LAYOUT_SLACK) || claim.type != hint->type ||
+	    claim.elements < MIN_ELEMENTS || layouts_is_flexible(layouts, hint->type) ||
+	    layouts_is_link(layouts, hint->type))
+		return NULL;
+	HEAP_TRY(heap_repetitions_find(&inference->repetitions, hint->type, &repetition));
+	if (!heap_repetition_has_slots(repetition))
+		return NULL;
+	tally = count_pointers(inference, repetition, hint->object, size);
+	if (is_convincing(&tally) && has_addresses(inference, repetition, hint->object, size))
+		*result = claim;
+	return NULL;
+}
+
+// Claims a block for the only array that it proves to be.
+HEAP_MUST_CHECK
+static struct heap_error *claim_block(struct inference *inference, heap_object_id object,
+				      uint64_t *claimed)
+{
+	struct layout_claim found = { LAYOUT_NONE, HEAP_NO_TYPE, 0 };
+	uint32_t tried = 0;
+
+	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	     at = inference->hints.list[at].next) {
+		const struct hint *hint = &inference->hints.list[at];
+		struct layout_claim claim;
+
+		progress_step();
+		if (!layouts_is_start(hint->interior) || hint->type == found.type)
+			continue;
+		if (tried++ == MAX_TYPES)
+			return NULL;
+		HEAP_TRY(prove(inference, hint, &claim));
+		if (claim.fit == LAYOUT_NONE)
+			continue;
+		if (found.fit != LAYOUT_NONE)
+			return NULL;
+		found = claim;
+	}
+	if (found.fit == LAYOUT_NONE)
+		return NULL;
+	++*claimed;
+	return claims_add(&inference->claims, RANK_PASSED_FLEXIBLE,
+			  &(struct claim){ object, found.type, found.elements,
+					   HEAP_EVIDENCE_POINTER, false });
+}
+
+struct heap_error *proven_arrays_claim(struct inference *inference, uint64_t *claimed)
+{
+	for (heap_object_id i = 0; i < inference->capture->objects.count && !progress_is_late();
+	     i++) {
+		progress_step();
+		if (inference->claims.rank[i] == RANK_NONE && !inference->claims.is_renamed[i] &&
+		    inference->hints.head[i] != NO_HINT &&
+		    inference_size(inference, i) >= LEAST_SIZE)
+			HEAP_TRY(claim_block(inference, i, claimed));
+	}
+	return NULL;
+}
