@@ -11,6 +11,7 @@
 enum {
 	MAX_JOINT = 1000,      // sets of roots that hold something together, the largest
 	NAME_MAX_BYTES = 1024, // of a type; longer names count by their beginning
+	KEY_OF_SHAPE = 2,      // even: no hash of a name
 };
 
 static const char *const ways[] = { "kind", "type", "site", "module" };
@@ -47,6 +48,26 @@ static uint64_t hash_name(const char *name)
 	return heap_hash_string(name) | 1;
 }
 
+/*
+ * True for the structs that stand for shapes: "{ptr, long}", "list node {next, long}". What a site's blocks
+ * hold may have another shape in the next snapshot.
+ */
+static bool is_shape(const struct heap_types *types, heap_type_id id)
+{
+	const struct heap_type *type = &types->types[id];
+	const char *name = heap_types_string(types, type->name);
+	size_t length = strlen(name);
+
+	return type->kind == HEAP_TYPE_STRUCT && type->line == 0 && length > 0 &&
+	       name[length - 1] == '}' && (name[0] == '{' || strstr(name, " {"));
+}
+
+// Where sites are not known, shapes of one size have nothing else that tells them apart.
+static bool shapes_go_by_size(const struct tally *tally, const struct heap_snapshot *snapshot)
+{
+	return tally->by == TALLY_KIND && snapshot->info.origin == HEAP_ORIGIN_LIBRARY;
+}
+
 static uint64_t type_key(struct tally *tally, const struct heap_snapshot *snapshot,
 			 heap_type_id type)
 {
@@ -56,9 +77,19 @@ static uint64_t type_key(struct tally *tally, const struct heap_snapshot *snapsh
 		return 0;
 	if (!tally->type_keys[type]) {
 		heap_types_format(&snapshot->types, type, name, sizeof(name));
-		tally->type_keys[type] = hash_name(name);
+		tally->type_keys[type] =
+			shapes_go_by_size(tally, snapshot) && is_shape(&snapshot->types, type)
+				? KEY_OF_SHAPE
+				: hash_name(name);
 	}
 	return tally->type_keys[type];
+}
+
+// True for objects that are told apart by size and site, as they have no type, or no more than a shape.
+static bool goes_by_size(struct tally *tally, const struct heap_snapshot *snapshot,
+			 heap_type_id type)
+{
+	return type == HEAP_NO_TYPE || type_key(tally, snapshot, type) == KEY_OF_SHAPE;
 }
 
 static const char *module_name(struct session *session, heap_site_id site)
@@ -112,11 +143,12 @@ static const char *name_kind(const struct tally *tally, struct session *session,
 static uint64_t key_of(struct tally *tally, struct session *session, heap_object_id object)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
+	bool by_size = goes_by_size(tally, snapshot, snapshot->type[object]);
 	uint64_t parts[3] = { 0 };
 
-	if (tally->by == TALLY_KIND || tally->by == TALLY_TYPE)
+	if ((tally->by == TALLY_KIND && !by_size) || tally->by == TALLY_TYPE)
 		parts[0] = type_key(tally, snapshot, snapshot->type[object]);
-	if (tally->by == TALLY_KIND && snapshot->type[object] == HEAP_NO_TYPE)
+	if (tally->by == TALLY_KIND && by_size)
 		parts[1] = snapshot->size[object];
 	if (tally->by != TALLY_TYPE)
 		parts[2] = site_key(tally, session, snapshot->site[object]);
@@ -141,7 +173,8 @@ struct heap_error *tally_kind(struct tally *tally, struct session *session,
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
 	uint64_t what = (uint64_t)snapshot->type[object] << 32 | snapshot->site[object];
-	uint64_t size = snapshot->type[object] == HEAP_NO_TYPE ? snapshot->size[object] : 0;
+	uint64_t size =
+		goes_by_size(tally, snapshot, snapshot->type[object]) ? snapshot->size[object] : 0;
 	uint64_t hash = heap_hash_pair(what, size);
 	heap_kind_id kind;
 	uint32_t found;

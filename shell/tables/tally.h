@@ -6,6 +6,7 @@
  * Counts the objects of snapshots into a census, by kinds.
  *
  *	TALLY_KIND     type and site; without a type, size and site    struct node, node_new (app.c:12)
+ *	               likewise where the type is just a shape
  *	TALLY_TYPE     type                                            struct node
  *	TALLY_SITE     site                                            node_new (app.c:12)
  *	TALLY_MODULE   the module of the site                          app
