@@ -225,12 +225,6 @@ static void note_size(struct place *place, uint64_t size)
 		place->sizes[place->size_count++] = size;
 }
 
-static bool is_open(const struct inference *inference, heap_object_id object)
-{
-	return inference->claims.rank[object] == RANK_NONE &&
-	       !inference->claims.is_renamed[object] && !pools_have(&inference->pools, object);
-}
-
 HEAP_MUST_CHECK
 static struct heap_error *count_pointer(struct search *search, const struct length_pointer *pointer)
 {
@@ -275,8 +269,7 @@ static struct heap_error *claim_target(struct search *search, const struct lengt
 	struct content content;
 	uint64_t count;
 
-	if (!place || !place->length || !is_open(inference, pointer->target) ||
-	    inference_prefix(inference, pointer->target) != 0)
+	if (!place || !place->length || !inference_is_open(inference, pointer->target))
 		return NULL;
 	count = read_number(inference, place->length, pointer->value);
 	if (!has_length(inference, pointer->target, place->pointee, count) ||

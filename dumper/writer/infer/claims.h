@@ -116,6 +116,12 @@ static inline bool claims_are_good(const struct claims *claims, heap_object_id o
 	return claims->rank[object] < RANK_ARRAY;
 }
 
+/** True for an object that no evidence has named, also not for a while. */
+static inline bool claims_lack(const struct claims *claims, heap_object_id object)
+{
+	return claims->rank[object] == RANK_NONE && !claims->is_renamed[object];
+}
+
 /**
  * True if a type is preferred to another one with equal evidence: the one that has the other as
  * its first part, or else an arbitrary one, the same in each run.

@@ -112,6 +112,13 @@ static inline uint32_t inference_prefix(const struct inference *inference, heap_
 	return inference->block_prefixes.of ? inference->block_prefixes.of[object] : 0;
 }
 
+/** True for a block that has no prefix, is no pool, and that all evidence so far has left without a name. */
+static inline bool inference_is_open(const struct inference *inference, heap_object_id object)
+{
+	return claims_lack(&inference->claims, object) &&
+	       inference_prefix(inference, object) == 0 && !pools_have(&inference->pools, object);
+}
+
 /** Bytes of a block behind its prefix. */
 static inline uint64_t inference_size(const struct inference *inference, heap_object_id object)
 {

@@ -190,13 +190,6 @@ static struct heap_error *gather_structs(const struct layouts *layouts, struct l
 
 // --- one block ---------------------------------------------------------------
 
-// True if all other evidence has left a block without a name.
-static bool is_open(const struct inference *inference, heap_object_id object)
-{
-	return inference->claims.rank[object] == RANK_NONE &&
-	       !inference->claims.is_renamed[object] && inference_prefix(inference, object) == 0;
-}
-
 static bool is_text(const struct inference *inference, heap_object_id object)
 {
 	uint64_t words[CONTENT_WORDS + 1];
@@ -626,7 +619,7 @@ struct heap_error *likeness_claim(struct inference *inference, uint64_t *claimed
 		struct layout_claim claim;
 
 		progress_step();
-		if (!is_open(inference, i))
+		if (!claims_lack(&inference->claims, i) || inference_prefix(inference, i) != 0)
 			continue;
 		HEAP_TRY(find(inference, &likeness, i, words, &claim));
 		if (claim.fit == LAYOUT_NONE)

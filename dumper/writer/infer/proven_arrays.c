@@ -180,8 +180,7 @@ struct heap_error *proven_arrays_claim(struct inference *inference, uint64_t *cl
 	for (heap_object_id i = 0; i < inference->capture->objects.count && !progress_is_late();
 	     i++) {
 		progress_step();
-		if (inference->claims.rank[i] == RANK_NONE && !inference->claims.is_renamed[i] &&
-		    inference->hints.head[i] != NO_HINT &&
+		if (claims_lack(&inference->claims, i) && inference->hints.head[i] != NO_HINT &&
 		    inference_size(inference, i) >= LEAST_SIZE)
 			HEAP_TRY(claim_block(inference, i, claimed));
 	}

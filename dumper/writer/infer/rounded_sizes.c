@@ -122,14 +122,6 @@ static void known_deinit(struct known *known)
 
 // --- one block ---------------------------------------------------------------
 
-// True if a block may be such a one: all better evidence has left it without a name.
-static bool is_open(const struct inference *inference, heap_object_id object)
-{
-	return inference->claims.rank[object] == RANK_NONE &&
-	       !inference->claims.is_renamed[object] && !pools_have(&inference->pools, object) &&
-	       inference_prefix(inference, object) == 0;
-}
-
 // True if a pointer leads to a payload just behind a struct, which is a header then.
 static bool has_payload(const struct inference *inference, heap_object_id object, heap_type_id type)
 {
@@ -298,7 +290,7 @@ static struct best find_answer(const struct inference *inference, const struct k
 	struct search search = { inference, known, object, none };
 	int least;
 
-	if (!is_open(inference, object))
+	if (!inference_is_open(inference, object))
 		return none;
 	consider_all(&search);
 	if (search.best.source == SOURCE_NONE || !search.best.is_unique)
