@@ -5,6 +5,7 @@
 #include "dumper/command/executable.h"
 #include "dumper/command/foreign.h"
 #include "dumper/command/frozen_copy.h"
+#include "dumper/command/priority.h"
 #include "lib/base/cleanup.h"
 
 #include <elf.h>
@@ -229,7 +230,10 @@ static struct heap_error *take_once(struct target *target, const struct foreign_
 	if (error)
 		return error;
 	block_signals(&before);
+	if (hold_ns != 0)
+		priority_raise();
 	error = frozen_copy_create(&target->process, &target->status, hold_ns, &copy);
+	priority_restore(); // writing has time
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	outcome->is_lost = copy.is_lost;
 	outcome->is_copied = !error;

@@ -29,6 +29,7 @@
 
 enum {
 	STOP_MS = 50,          // for all threads; what runs stops within microseconds
+	HELD_STOP_MS = 2000,   // for all threads of a process that is held anyway
 	SLOW_MS = 100,         // until the other threads are stopped before the holder is made
 	VICTIM_MS = 2000,      // until a thread is found that may be interrupted
 	ENDING_LOOKS = 10,     // at a victim that may be ending
@@ -386,6 +387,7 @@ static void await_from(const struct process *process, struct frozen_copy *copy, 
 HEAP_MUST_CHECK
 static struct heap_error *stop_threads(const struct process *process, struct frozen_copy *copy)
 {
+	const int limit_ms = copy->held_until_ns != 0 ? HELD_STOP_MS : STOP_MS;
 	uint64_t until = 0;
 	size_t first = 0, added = copy->tracee_count;
 
@@ -393,7 +395,7 @@ static struct heap_error *stop_threads(const struct process *process, struct fro
 		ask_from(process, copy, first);
 		// Where many threads run, this process has to wait for a processor until they are asked.
 		if (round == 0)
-			until = now_ns() + STOP_MS * UINT64_C(1000000);
+			until = now_ns() + (uint64_t)limit_ms * 1000000;
 		await_from(process, copy, first, until);
 		first = copy->tracee_count;
 		HEAP_TRY(list_threads(process, copy, &added));

@@ -4,6 +4,7 @@
 #include "dumper/base/headroom.h"
 #include "dumper/command/attach.h"
 #include "dumper/command/complain.h"
+#include "dumper/command/priority.h"
 #include "dumper/command/process.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/escape.h"
@@ -13,7 +14,6 @@
 #include <poll.h>
 #include <stdio.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -84,7 +84,7 @@ static struct heap_error *watch_process(pid_t pid, struct foreign_options *optio
 	heapsnap_headroom_init(&room, membership, options->share);
 	// Under pressure the pages of this program's code would be among the first to go.
 	mlockall(MCL_CURRENT);
-	setpriority(PRIO_PROCESS, 0, -20);
+	priority_raise();
 	error = await(&process, &room, &lock);
 	if (!error)
 		error = attach_take(pid, options, HOLD_NS);

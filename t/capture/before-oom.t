@@ -16,7 +16,7 @@ my $build = abs_path($ENV{BUILD} || 'build');
 # the writer need as much there as elsewhere, which is a larger share of the memory.
 my ($mib, $used, $most) = $Heapsh::patience > 60 ? (64, qr/[3-5]\d/, 0.4) : (256, qr/1\d\d/, 0.5);
 my $limit = $mib << 20;
-my $watched;    # exit status of heapsnap watch
+my ($watcher, $watched);    # pid and exit status of heapsnap watch
 
 # Starts a program in a group of its own. @return the program and its group
 sub start {
@@ -102,6 +102,19 @@ SKIP: {
     ok $output->() =~ m{^(/\S+\.snap)$}m, 'watch, 16 threads: its snapshot' or diag $output->();
     is $watched, 0, 'watch, 16 threads: exit status';
 
+    # Memory ends while all processors are busy: the watcher must have its turn then, and its writer need not.
+    SKIP: {
+        skip 'no real-time class here', 3 if system 'chrt --fifo 1 true 2>/dev/null';
+        ($program, $group) = start([], int(0.8 * $mib + 0.5), 1, 100);
+        $output = watch($program);
+        is policy($watcher), 1, 'watch: the watcher is real-time';
+        print { $program->{in} } "\n";
+        is policy(child_of($watcher)), 0, 'watch: the writer is not';
+        is policy($watcher), 0, 'watch: nor is the watcher once there is a copy';
+        $output->();
+        $program->finish;
+    }
+
     ($program, $group) = start([], $mib / 16);
     $output = watch($program);
     is grow($program), 0, 'watch: it ends by itself';
@@ -115,7 +128,7 @@ sub attachable { return `$build/heapsnap attach --types none --file /dev/null/x 
 sub watch {
     my ($program) = @_;
     my $pid = $program->pid;
-    open my $in, '-|', "exec $build/heapsnap watch --file $program->{directory}/watched.snap $pid 2>&1" or die $!;
+    $watcher = open my $in, '-|', "exec $build/heapsnap watch --file $program->{directory}/watched.snap $pid 2>&1" or die $!;
     sleep 0.3;
     my $text;
     return sub {
@@ -126,6 +139,23 @@ sub watch {
         $watched = $?;
         return $text;
     };
+}
+
+# Scheduling policy of a process, sched(7).
+sub policy {
+    my ($pid) = @_;
+    return (split ' ', Heapsh::content("/proc/$pid/stat") =~ s/^.*\) //sr)[38];
+}
+
+# Waits for a process that runs another program than the watcher.
+sub child_of {
+    my ($pid) = @_;
+    for (1 .. 3000) {
+        my ($child) = split ' ', Heapsh::content("/proc/$pid/task/$pid/children");
+        return $child if $child && (readlink "/proc/$child/exe" // '') =~ /heapsnap-writer$/;
+        sleep 0.01;
+    }
+    return 0;
 }
 
 # --- misuse ---------------------------------------------------------------------------
