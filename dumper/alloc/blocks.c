@@ -245,46 +245,36 @@ static void *adopt_aligned(void *block, size_t size, unsigned flags, struct heap
 	return block;
 }
 
-// For blocks that heapsnap_adopt_at() does not know enough of.
-static __attribute__((noinline)) void *adopt_unknown(char *base, size_t size, uint64_t site,
-						     unsigned flags, struct heapsnap_frame frame)
+void *heapsnap_adopt_at(char *base, size_t size, uint64_t site, unsigned flags,
+			struct heapsnap_frame frame)
 {
 	bool has_run_out = heapsnap_bytes_left > HEAPSNAP_STRETCH;
+	uint64_t caller;
 
 	if (!base)
 		return NULL;
 	if (is_too_large(size)) {
-		if (has_run_out)
-			heapsnap_bytes_left += size;
+		heapsnap_bytes_left += size;
 		heapsnap_hot.free(base);
 		errno = ENOMEM;
 		return NULL;
 	}
-	if (!has_run_out)
-		return adopt(base, size, 0, flags, make(size, site, frame));
-	return adopt(base, size, 0, flags, heapsnap_observe(size, site, frame, begin_stretch()));
+	caller = has_run_out ? 0 : heapsnap_hop(size, site, frame);
+	if (caller)
+		return heapsnap_adopt(base, size, caller, flags);
+	return adopt(base, size, 0, flags,
+		     heapsnap_observe(size, site, frame, has_run_out && begin_stretch()));
 }
 
-void *heapsnap_adopt_at(char *base, size_t size, uint64_t site, unsigned flags,
-			struct heapsnap_frame frame)
+// Inlined, it would need registers that the other path does not.
+__attribute__((noinline)) void *heapsnap_adopt_slowly(char *base, size_t size, uint64_t site)
 {
-	uint64_t caller = 0;
-	char *block;
-
-	if (base && heapsnap_bytes_left <= HEAPSNAP_STRETCH && size <= heapsnap_bytes_left)
-		caller = heapsnap_hop(size, site, frame);
-	if (!caller)
-		return adopt_unknown(base, size, site, flags, frame);
-	heapsnap_bytes_left -= size;
-	block = base + HEAPSNAP_HEADER_SIZE;
-	heapsnap_sign(heapsnap_header_of(block), block,
-		      heapsnap_extent(size, 0, 0, flags) | heapsnap_hot.birth, caller, false);
-	return block;
+	return heapsnap_adopt_at(base, size, site, 0, HEAPSNAP_FRAME_AT(site));
 }
 
-void *heapsnap_adopt_slowly(char *base, size_t size, uint64_t site, unsigned flags)
+void *heapsnap_adopt_in_wrapper(char *base, size_t size, uint64_t site)
 {
-	return heapsnap_adopt_at(base, size, site, flags, HEAPSNAP_FRAME_AT(site));
+	return heapsnap_adopt_or(base, size, site, 0, heapsnap_adopt_slowly);
 }
 
 void *heapsnap_allocate_zeros(size_t size, uint64_t site)

@@ -118,35 +118,29 @@ HEAPSNAP_INLINE bool heapsnap_has_seen(uint64_t site, uint64_t size)
 		 : (struct heapsnap_frame){ 0 })
 
 /**
- * Makes a block from memory of the next allocator when heapsnap_bytes_left has run out,
- * or the size is beyond it, or the site and size have not been seen. NULL if it is too large, or
- * there is no memory.
+ * A slow path: makes a block from memory of the next allocator. NULL if it is too large, or there is no
+ * memory. If there is, heapsnap_take_bytes() has taken its bytes.
  *
  * @param base  NULL: there is none
  */
-void *heapsnap_adopt_slowly(char *base, size_t size, uint64_t site, unsigned flags);
+typedef void *heapsnap_slow_path(char *base, size_t size, uint64_t site);
 
-/** The same. @param frame  at the site */
+/** malloc's where the site and size have not been seen: most of its sites are in wrappers. */
+void *heapsnap_adopt_in_wrapper(char *base, size_t size, uint64_t site);
+
+/** malloc's for all other reasons. */
+void *heapsnap_adopt_slowly(char *base, size_t size, uint64_t site);
+
+/** What slow paths do, whatever the reason for them is. @param frame  at the site */
 void *heapsnap_adopt_at(char *base, size_t size, uint64_t site, unsigned flags,
 			struct heapsnap_frame frame);
 
 /** Frees a block that is not plain: aligned, foreign, damaged, freed before, or of the arena. */
 void heapsnap_release_other(void *block);
 
-typedef void *heapsnap_slow_path(char *base, size_t size, uint64_t site, unsigned flags);
-
-/** The fast path. What ends with it jumps to the slow one, which thereby knows its caller's frame. */
-HEAPSNAP_INLINE void *heapsnap_allocate_or(size_t size, unsigned flags,
-					   heapsnap_slow_path *slow_path)
+/** Makes a block that is plain. */
+HEAPSNAP_INLINE void *heapsnap_adopt(char *base, size_t size, uint64_t site, unsigned flags)
 {
-	// A size that overflows here is refused below: it is more than the bytes left can be.
-	char *base = heapsnap_hot.malloc(size + HEAPSNAP_HEADER_SIZE);
-	uint64_t site = HEAPSNAP_SITE;
-
-	if (HEAPSNAP_UNLIKELY(!base || !heapsnap_has_seen(site, size) ||
-			      !heapsnap_take_bytes(size)))
-		return slow_path(base, size, site, flags);
-
 	char *block = base + HEAPSNAP_HEADER_SIZE;
 
 	__asm__("" : "+r"(block)); // one addition, not one per store
@@ -155,9 +149,38 @@ HEAPSNAP_INLINE void *heapsnap_allocate_or(size_t size, unsigned flags,
 	return block;
 }
 
+/** The fast path. What ends with it jumps to a slow one, which thereby knows its caller's frame. */
+HEAPSNAP_INLINE void *heapsnap_allocate_or(size_t size, unsigned flags,
+					   heapsnap_slow_path *in_wrapper, heapsnap_slow_path *slow)
+{
+	// A size that overflows here is refused below: it is more than the bytes left can be.
+	char *base = heapsnap_hot.malloc(size + HEAPSNAP_HEADER_SIZE);
+	uint64_t site = HEAPSNAP_SITE;
+
+	if (HEAPSNAP_UNLIKELY(!base || !heapsnap_take_bytes(size)))
+		return slow(base, size, site);
+	if (HEAPSNAP_UNLIKELY(!heapsnap_has_seen(site, size)))
+		return in_wrapper(base, size, site);
+	return heapsnap_adopt(base, size, site, flags);
+}
+
+/** The path of blocks that are made in wrappers. It, too, may end with a jump. */
+HEAPSNAP_INLINE void *heapsnap_adopt_or(char *base, size_t size, uint64_t site, unsigned flags,
+					heapsnap_slow_path *slow)
+{
+	// Mostly that has been jumped to: then its caller is that at the site.
+	uint64_t caller = HEAPSNAP_LIKELY(HEAPSNAP_SITE == site)
+				  ? heapsnap_hop_simply(size, site, HEAPSNAP_CALLERS_SP)
+				  : 0;
+
+	if (HEAPSNAP_UNLIKELY(!caller))
+		return slow(base, size, site);
+	return heapsnap_adopt(base, size, caller, flags);
+}
+
 HEAPSNAP_INLINE void *heapsnap_allocate(size_t size, unsigned flags)
 {
-	return heapsnap_allocate_or(size, flags, heapsnap_adopt_slowly);
+	return heapsnap_allocate_or(size, flags, heapsnap_adopt_in_wrapper, heapsnap_adopt_slowly);
 }
 
 HEAPSNAP_INLINE void heapsnap_release(void *block)

@@ -69,14 +69,19 @@ static const char nothrow_tag;
 // called, rather than jumped to, does not know its caller's frame.
 #define NEW(symbol, flags, pass, second, ...) \
 	static __attribute__((noinline)) void *symbol##_slowly(char *base, size_t size, \
-							       uint64_t site, unsigned flags_) \
+							       uint64_t site) \
 	{ \
 		uintptr_t nothrow = (uintptr_t)&nothrow_tag; \
-		void *block = \
-			heapsnap_adopt_at(base, size, site, flags_, HEAPSNAP_FRAME_AT(site)); \
+		void *block = heapsnap_adopt_at(base, size, site, flags, HEAPSNAP_FRAME_AT(site)); \
 \
 		(void)nothrow; \
 		return HEAPSNAP_LIKELY(block) ? block : pass(#symbol, size, second, 0); \
+	} \
+\
+	static __attribute__((noinline)) void *symbol##_in_wrapper(char *base, size_t size, \
+								   uint64_t site) \
+	{ \
+		return heapsnap_adopt_or(base, size, site, flags, symbol##_slowly); \
 	} \
 \
 	HEAPSNAP_API void *symbol(size_t size, ##__VA_ARGS__); \
@@ -84,7 +89,7 @@ static const char nothrow_tag;
 	{ \
 		if (HEAPSNAP_UNLIKELY(steps_back)) \
 			return pass(#symbol, size, second, 0); \
-		return heapsnap_allocate_or(size, flags, symbol##_slowly); \
+		return heapsnap_allocate_or(size, flags, symbol##_in_wrapper, symbol##_slowly); \
 	}
 
 #else

@@ -102,12 +102,26 @@ static bool may_look_through(uint64_t address)
 	return result;
 }
 
+// Notes the hop from a site in a wrapper. @return false if there is none
+static bool learn_hop(uint64_t site)
+{
+	bool is_displaced = heapsnap_seen_may_be_displaced(site);
+
+	if (!heapsnap_hops_learn(site, is_displaced))
+		return false;
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	// Another thread may have displaced it, and forgotten the hop that had not been written.
+	if (!is_displaced && heapsnap_seen_may_be_displaced(site))
+		heapsnap_hops_learn(site, true);
+	return true;
+}
+
 // True if it is in no wrapper; a wrapper is looked through from then on.
 static bool is_no_wrapper(uint64_t address)
 {
 	if (!is_in_wrapper(address))
 		return true;
-	heapsnap_hops_learn(address);
+	learn_hop(address);
 	return false;
 }
 
@@ -115,19 +129,19 @@ static bool is_no_wrapper(uint64_t address)
 static uint64_t look_through(uint64_t size, uint64_t site, struct heapsnap_frame frame)
 {
 	struct heapsnap_frame at = frame;
-	uint64_t address = site, left = heapsnap_stack_left(frame.sp);
+	uint64_t address = site, end = heapsnap_stack_end(frame.sp);
 	int32_t before;
 
 	if (heapsnap_seen_is_site_closed(site, size) || !may_look_through(site))
 		return site;
 	for (int i = 0; i < HEAPSNAP_NESTED; i++) {
 		heapsnap_spend(1);
-		if (!heapsnap_hop_once(&address, &at, &left)) {
+		if (!heapsnap_hop_once(end, &address, &at)) {
 			// Where the stack's pages end must not decide, as that differs from run to run.
-			if (!heapsnap_hops_learn(address))
+			if (!learn_hop(address))
 				break;
-			left = heapsnap_stack_probe(at.sp);
-			if (!heapsnap_hop_once(&address, &at, &left))
+			end = at.sp + heapsnap_stack_probe(at.sp);
+			if (!heapsnap_hop_once(end, &address, &at))
 				break;
 		}
 		if (heapsnap_seen_is_site_closed(address, size) || !may_look_through(address))
@@ -140,6 +154,24 @@ static uint64_t look_through(uint64_t size, uint64_t site, struct heapsnap_frame
 	address = heapsnap_unwind_to(site, frame, is_no_wrapper, FEW_STEPS);
 	heapsnap_effort_charge(HEAPSNAP_EFFORT_LOOKS, (uint32_t)(before - heapsnap_effort_left));
 	return address ? address : site;
+}
+
+uint64_t heapsnap_hop(uint64_t size, uint64_t site, struct heapsnap_frame frame)
+{
+	uint64_t end = heapsnap_stack_end(frame.sp), way;
+
+	if (heapsnap_seen_at(site, size) == site)
+		return site;
+	for (int i = 0; i < HEAPSNAP_NESTED; i++) {
+		way = heapsnap_hop_find(site);
+		if ((way == 0 || way & HEAPSNAP_HOP_DISPLACED) && heapsnap_is_displaced(site, size))
+			return site;
+		if (!heapsnap_hop_take_if(way, end, &site, &frame))
+			return 0;
+		if (heapsnap_seen_at(site, size) == site)
+			return site;
+	}
+	return 0;
 }
 
 // --- observing -------------------------------------------------------------------------

@@ -51,16 +51,36 @@ struct heapsnap_making {
  * @param frame  at the site
  * @return 0 if they are not: heapsnap_observe() knows more
  */
-static inline __attribute__((always_inline)) uint64_t heapsnap_hop(uint64_t size, uint64_t site,
-								   struct heapsnap_frame frame)
-{
-	uint64_t left = heapsnap_stack_left(frame.sp);
+uint64_t heapsnap_hop(uint64_t size, uint64_t site, struct heapsnap_frame frame);
 
-	// Most blocks that come here are made in wrappers, which are never known.
-	for (int i = 0; i < HEAPSNAP_NESTED; i++) {
-		if (!heapsnap_hop_once(&site, &frame, &left))
-			return i == 0 && heapsnap_is_known(site, size) ? site : 0;
-		if (heapsnap_is_known(site, size))
+/**
+ * The same in few instructions, for a site and size that are not in heapsnap_seen, where one hop after the
+ * other is a simple one: nearly all blocks of such sites are made in wrappers.
+ *
+ * @param sp  of the frame at the site
+ * @return 0 if heapsnap_hop() knows more
+ */
+static inline __attribute__((always_inline)) uint64_t heapsnap_hop_simply(uint64_t size,
+									  uint64_t site,
+									  uint64_t sp)
+{
+	uint64_t end = heapsnap_stack_end(sp);
+
+	for (int i = HEAPSNAP_NESTED; i > 0; i--) {
+		const struct heapsnap_hop *hop = heapsnap_hop_slot(site, 0);
+		uint64_t way;
+
+		__asm__("" : "+r"(hop)); // one address, not two of arrays
+		way = __atomic_load_n(&hop->way, __ATOMIC_RELAXED);
+		if (__builtin_expect((__atomic_load_n(&hop->key, __ATOMIC_RELAXED) ^ way) != site ||
+					     (way & HEAPSNAP_HOP_COMPLEX),
+				     0))
+			return 0;
+		sp += (uint32_t)way;
+		if (__builtin_expect(sp > end, 0))
+			return 0;
+		site = heapsnap_hop_return(way, sp);
+		if (heapsnap_seen_at(site, size) == site)
 			return site;
 	}
 	return 0;

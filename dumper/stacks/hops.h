@@ -4,58 +4,92 @@
 
 /**
  * Hops: how to get from a site in a wrapper to that of its caller, without a look at unwind tables.
- * A cache without locks, and async-signal-safe.
+ *
+ * A cache without locks, and async-signal-safe. A site has four slots, which are one cache line: it is
+ * mostly in its first one, and two sites that have the same first one do not drive each other out.
  */
 
-#include "dumper/base/hash.h"
-#include "dumper/base/header.h"
 #include "dumper/stacks/unwind.h"
 
 enum {
-	HEAPSNAP_HOPS = 1 << 11,
+	HEAPSNAP_HOP_BITS = 11,
+	HEAPSNAP_HOPS = 1 << HEAPSNAP_HOP_BITS,
+	HEAPSNAP_HOP_SLOTS = 4, /**< of a site */
 };
 
-/**
- * For sites in wrappers, by hash: the site and, in the upper 16 bits, how to get to the caller's
- * (unwind.h). One word, so that threads need no lock.
- */
-extern uint64_t heapsnap_hops[HEAPSNAP_HOPS] __attribute__((visibility("hidden")));
+/** By hash of the site. What two threads have written at the same time belongs to no site. */
+struct heapsnap_hop {
+	uint64_t key; /**< the site, xor'ed with the way */
+	uint64_t way; /**< machine.h; 0: the slot is free */
+};
 
-static inline uint64_t *heapsnap_hop_of(uint64_t site)
+extern struct heapsnap_hop heapsnap_hops[HEAPSNAP_HOPS] __attribute__((visibility("hidden")));
+
+/** A site's slot number @p i: 0 is the first. */
+static inline struct heapsnap_hop *heapsnap_hop_slot(uint64_t site, uint32_t i)
 {
-	return &heapsnap_hops[heapsnap_scatter(site) >> 50 & (HEAPSNAP_HOPS - 1)];
+	// Of 32 bits: a processor needs fewer instructions for them.
+	uint32_t hash = (uint32_t)site * UINT32_C(0x9e3779b1);
+
+	return &heapsnap_hops[(hash >> (32 - HEAPSNAP_HOP_BITS)) ^ i];
+}
+
+/** The way from a site, if a slot has it; else 0. */
+static inline uint64_t heapsnap_hop_read(const struct heapsnap_hop *slot, uint64_t site)
+{
+	uint64_t way = __atomic_load_n(&slot->way, __ATOMIC_RELAXED);
+
+	return (__atomic_load_n(&slot->key, __ATOMIC_RELAXED) ^ way) == site ? way : 0;
+}
+
+/** The way from a site; 0: there is none. */
+static inline __attribute__((always_inline)) uint64_t heapsnap_hop_find(uint64_t site)
+{
+	uint64_t way = 0;
+
+	for (uint32_t i = 0; i < HEAPSNAP_HOP_SLOTS && way == 0; i++)
+		way = heapsnap_hop_read(heapsnap_hop_slot(site, i), site);
+	return way;
 }
 
 /**
- * One hop, from a site to its caller's, if it is in a wrapper that can be hopped over.
+ * Takes a way, if it is one.
  *
- * @param left  bytes that can be read at the frame's stack pointer
- * @return whether site, frame and left are the caller's now
+ * @param end  of what can be read of the stack
+ * @return whether site and frame are the caller's now
  */
-static inline bool heapsnap_hop_once(uint64_t *site, struct heapsnap_frame *frame, uint64_t *left)
+static inline bool heapsnap_hop_take_if(uint64_t way, uint64_t end, uint64_t *site,
+					struct heapsnap_frame *frame)
 {
-	uint64_t hop = __atomic_load_n(heapsnap_hop_of(*site), __ATOMIC_RELAXED);
-	uint64_t way = hop >> HEAPSNAP_SITE_BITS;
 	uint64_t bytes;
 
-	if ((hop & HEAPSNAP_SITE_MASK) != *site)
+	if (way == 0)
 		return false;
 	bytes = heapsnap_hop_bytes(way, *frame);
-	// A free slot has no bytes: then this is more than there can be.
-	if (bytes - 1 >= *left)
+	// A frame that makes no sense has no bytes: then this is more than there can be.
+	if (bytes - 1 >= end - frame->sp)
 		return false;
 	*site = heapsnap_hop_take(way, bytes, frame);
-	*left -= bytes;
 	return true;
+}
+
+/** One hop, from a site to its caller's, if it is in a wrapper that can be hopped over. The same. */
+static inline bool heapsnap_hop_once(uint64_t end, uint64_t *site, struct heapsnap_frame *frame)
+{
+	return heapsnap_hop_take_if(heapsnap_hop_find(*site), end, site, frame);
 }
 
 /**
  * Notes the hop from a site. Costs no steps of effort.h: which hops others have displaced differs from
  * run to run.
  *
+ * @param is_displaced  some size of the site may be known (seen.h): then blocks may be its own
  * @return false if there is none
  */
-bool heapsnap_hops_learn(uint64_t site);
+bool heapsnap_hops_learn(uint64_t site, bool is_displaced);
+
+/** Forgets the hop from a site. */
+void heapsnap_hops_forget_site(uint64_t site);
 
 /** Forgets all hops. */
 void heapsnap_hops_forget(void);

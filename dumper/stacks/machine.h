@@ -13,7 +13,7 @@
  *	HEAPSNAP_HAS_LINK            a call leaves its return address in a register
  *	heapsnap_return_place()      where a frame's return address is stored
  *	heapsnap_strip()             a return address without its signature
- *	heapsnap_hop_of_rule() ...   hops (unwind.h) of 16 bits
+ *	heapsnap_hop_of_rule() ...   ways, for hops.h
  *	HEAPSNAP_READ_REGISTERS()    the registers in the function that it is inlined into
  *	HEAPSNAP_CONTEXT_...         offsets of registers from the stack pointer of a signal's frame
  *
@@ -55,10 +55,13 @@ enum heapsnap_rule_return {
 	HEAPSNAP_RETURN_LOST,
 };
 
-/** A hop over one frame, in 16 bits: how to get from a return address in a function to its caller's. */
-enum {
-	HEAPSNAP_HOP_FRAME = 0x8000, /**< the frame pointer says where the frame ends */
-};
+/**
+ * A way from a return address in a function to its caller's: the lower 32 bits are the bytes of the frame,
+ * and what is above is the machine's. But these are for all machines:
+ */
+#define HEAPSNAP_HOP_COMPLEX (UINT64_C(1) << 63)   /**< there is more to it than bytes */
+#define HEAPSNAP_HOP_DISPLACED (UINT64_C(1) << 62) /**< a size of the site may be known: seen.h */
+#define HEAPSNAP_HOP_FRAME (UINT64_C(1) << 61) /**< the frame pointer says where the frame ends */
 
 #if defined(__x86_64__)
 #include "dumper/stacks/machine_x86_64.h"

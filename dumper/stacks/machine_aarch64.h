@@ -150,43 +150,40 @@ static inline bool heapsnap_is_signal_return(const uint8_t *code)
 // --- hops --------------------------------------------------------------------------
 
 enum {
-	HEAPSNAP_HOP_UNITS = 0x01ff, /**< the frame's size in units of 16 bytes */
 	/** Where the return address is: as many words below the caller's sp. */
-	HEAPSNAP_HOP_RETURN_SHIFT = 9,
-	HEAPSNAP_HOP_RETURN = 0x1f,
-	HEAPSNAP_HOP_AT_BOTTOM = 0,  /**< at sp + 8: the frame record is the frame's low end */
-	HEAPSNAP_HOP_SAME = 1 << 14, /**< the caller's fp is in x29; else it is below the address */
+	HEAPSNAP_HOP_RETURN_SHIFT = 32,
+	HEAPSNAP_HOP_RETURN = 0xffff,
 };
 
-/** The hop that follows a rule; 0: there is none. */
-static inline uint16_t heapsnap_hop_of_rule(const struct heapsnap_rule *rule)
+/** The caller's fp is in x29; else it is below the return address. */
+#define HEAPSNAP_HOP_SAME (UINT64_C(1) << 60)
+
+/** The way that follows a rule; 0: there is none. */
+static inline uint64_t heapsnap_hop_of_rule(const struct heapsnap_rule *rule)
 {
 	bool is_record = rule->frame == HEAPSNAP_FRAME_AT_CFA &&
 			 rule->frame_offset == rule->return_offset - 1;
 	int words = rule->offset * (HEAPSNAP_RULE_UNIT / HEAPSNAP_RULE_PLACE_UNIT);
 	int below = -rule->return_offset;
+	uint64_t way = (uint64_t)words * HEAPSNAP_RULE_PLACE_UNIT |
+		       (uint64_t)below << HEAPSNAP_HOP_RETURN_SHIFT;
 
-	if (!rule->is_stored || rule->offset <= 0 || rule->offset > HEAPSNAP_HOP_UNITS)
+	if (!rule->is_stored || rule->offset <= 0 || below <= 0 || below + is_record > words)
 		return 0;
 	// The record is where x29 points.
 	if (rule->kind == HEAPSNAP_RULE_FRAME && is_record && rule->frame_offset == -words)
-		return (uint16_t)(HEAPSNAP_HOP_FRAME | rule->offset);
+		return way | HEAPSNAP_HOP_FRAME | HEAPSNAP_HOP_COMPLEX;
 	if (rule->kind != HEAPSNAP_RULE_STACK || (!is_record && rule->frame != HEAPSNAP_FRAME_SAME))
 		return 0;
-	if (is_record && rule->frame_offset == -words)
-		return (uint16_t)rule->offset;
-	if (below <= 0 || below > HEAPSNAP_HOP_RETURN || below + is_record > words)
-		return 0;
-	return (uint16_t)(rule->offset | below << HEAPSNAP_HOP_RETURN_SHIFT |
-			  (is_record ? 0 : HEAPSNAP_HOP_SAME));
+	return way | (is_record ? 0 : HEAPSNAP_HOP_SAME);
 }
 
 /** Bytes from the frame's sp to its caller's. 0: the frame makes no sense */
-static inline uint64_t heapsnap_hop_bytes(uint64_t hop, struct heapsnap_frame frame)
+static inline uint64_t heapsnap_hop_bytes(uint64_t way, struct heapsnap_frame frame)
 {
-	uint64_t bytes = (hop & HEAPSNAP_HOP_UNITS) * HEAPSNAP_RULE_UNIT;
+	uint64_t bytes = (uint32_t)way;
 
-	if (!(hop & HEAPSNAP_HOP_FRAME))
+	if (!(way & HEAPSNAP_HOP_FRAME))
 		return bytes;
 	return frame.fp >= frame.sp && frame.fp % sizeof(uint64_t) == 0
 		       ? frame.fp - frame.sp + bytes
@@ -194,19 +191,25 @@ static inline uint64_t heapsnap_hop_bytes(uint64_t hop, struct heapsnap_frame fr
 }
 
 /** Makes the frame its caller's. @return the address that the function returns to */
-static inline uint64_t heapsnap_hop_take(uint64_t hop, uint64_t bytes, struct heapsnap_frame *frame)
+static inline uint64_t heapsnap_hop_take(uint64_t way, uint64_t bytes, struct heapsnap_frame *frame)
 {
-	uint64_t below = hop >> HEAPSNAP_HOP_RETURN_SHIFT & HEAPSNAP_HOP_RETURN;
+	uint64_t below = way >> HEAPSNAP_HOP_RETURN_SHIFT & HEAPSNAP_HOP_RETURN;
 	const uint64_t *stored = (const uint64_t *)(frame->sp + bytes) - below;
 
-	if (hop & HEAPSNAP_HOP_FRAME)
+	if (way & HEAPSNAP_HOP_FRAME)
 		stored = (const uint64_t *)frame->fp + 1;
-	else if (below == HEAPSNAP_HOP_AT_BOTTOM)
-		stored = (const uint64_t *)frame->sp + 1;
-	if (!(hop & HEAPSNAP_HOP_SAME))
+	if (!(way & HEAPSNAP_HOP_SAME))
 		frame->fp = stored[-1];
 	frame->sp += bytes;
 	return heapsnap_strip(*stored);
+}
+
+/** The same, of a way that is not HEAPSNAP_HOP_COMPLEX, from the stack pointer of the caller's frame. */
+static inline uint64_t heapsnap_hop_return(uint64_t way, uint64_t callers_sp)
+{
+	uint64_t below = way >> HEAPSNAP_HOP_RETURN_SHIFT & HEAPSNAP_HOP_RETURN;
+
+	return heapsnap_strip(((const uint64_t *)callers_sp)[-(int64_t)below]);
 }
 
 #endif

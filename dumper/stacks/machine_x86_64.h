@@ -122,63 +122,58 @@ static inline bool heapsnap_is_signal_return(const uint8_t *code)
 // --- hops --------------------------------------------------------------------------
 
 enum {
-	HEAPSNAP_HOP_WORDS = 0x03ff,
-	/** Where the caller's fp is, or'ed to the words: as many words below the return address. */
-	HEAPSNAP_HOP_SAVED_SHIFT = 10,
-	HEAPSNAP_HOP_SAVED = 0x1f,
-	HEAPSNAP_HOP_SAME = 0, /**< in rbp */
+	HEAPSNAP_HOP_SAVED_SHIFT = 32,
+	HEAPSNAP_HOP_SAVED =
+		0x7fff, /**< the caller's fp is as many bytes below its sp; 0: in rbp */
 };
 
-// Where a rule has the caller's rbp, of a frame with as many words; -1: not where hops look.
-static inline int heapsnap_find_saved(const struct heapsnap_rule *rule, int words)
+/** The way that follows a rule; 0: there is none. */
+static inline uint64_t heapsnap_hop_of_rule(const struct heapsnap_rule *rule)
 {
-	int below = -rule->frame_offset / (int)sizeof(uint64_t) - 1;
+	int32_t word = sizeof(uint64_t), saved = -rule->frame_offset;
 
+	if (rule->kind == HEAPSNAP_RULE_FRAME && rule->offset == 2 * word &&
+	    rule->frame == HEAPSNAP_FRAME_AT_CFA && saved == 2 * word)
+		return HEAPSNAP_HOP_FRAME | HEAPSNAP_HOP_COMPLEX;
+	if (rule->kind != HEAPSNAP_RULE_STACK || rule->offset <= 0 || rule->offset % word != 0)
+		return 0;
 	if (rule->frame == HEAPSNAP_FRAME_SAME)
-		return HEAPSNAP_HOP_SAME;
-	return rule->frame == HEAPSNAP_FRAME_AT_CFA && below > 0 && below <= HEAPSNAP_HOP_SAVED &&
-			       below < words && rule->frame_offset % (int)sizeof(uint64_t) == 0
-		       ? below
-		       : -1;
-}
-
-/** The hop that follows a rule; 0: there is none. */
-static inline uint16_t heapsnap_hop_of_rule(const struct heapsnap_rule *rule)
-{
-	int words = rule->offset / (int)sizeof(uint64_t);
-	int saved = heapsnap_find_saved(rule, words);
-
-	if (rule->kind == HEAPSNAP_RULE_STACK && saved >= 0 && rule->offset > 0 &&
-	    rule->offset % (int32_t)sizeof(uint64_t) == 0 && words <= HEAPSNAP_HOP_WORDS)
-		return (uint16_t)(words | saved << HEAPSNAP_HOP_SAVED_SHIFT);
-	if (rule->kind == HEAPSNAP_RULE_FRAME && rule->offset == 16 &&
-	    rule->frame == HEAPSNAP_FRAME_AT_CFA && rule->frame_offset == -16)
-		return HEAPSNAP_HOP_FRAME;
-	return 0;
+		return (uint64_t)rule->offset;
+	// Below the return address, and in the frame.
+	if (rule->frame != HEAPSNAP_FRAME_AT_CFA || saved < 2 * word || saved > rule->offset ||
+	    saved % word != 0)
+		return 0;
+	return (uint64_t)rule->offset | (uint64_t)saved << HEAPSNAP_HOP_SAVED_SHIFT;
 }
 
 /** Bytes from the frame's sp to its caller's. 0: the frame makes no sense */
-static inline uint64_t heapsnap_hop_bytes(uint64_t hop, struct heapsnap_frame frame)
+static inline uint64_t heapsnap_hop_bytes(uint64_t way, struct heapsnap_frame frame)
 {
-	uint64_t bytes = (hop & HEAPSNAP_HOP_WORDS) * sizeof(uint64_t);
+	uint64_t bytes = frame.fp - frame.sp + 2 * sizeof(uint64_t);
 
-	if (!(hop & HEAPSNAP_HOP_FRAME))
-		return bytes;
-	bytes = frame.fp - frame.sp + 2 * sizeof(uint64_t);
+	if (!(way & HEAPSNAP_HOP_FRAME))
+		return (uint32_t)way;
 	return bytes % sizeof(uint64_t) ? 0 : bytes;
 }
 
 /** Makes the frame its caller's. @return the address that the function returns to */
-static inline uint64_t heapsnap_hop_take(uint64_t hop, uint64_t bytes, struct heapsnap_frame *frame)
+static inline uint64_t heapsnap_hop_take(uint64_t way, uint64_t bytes, struct heapsnap_frame *frame)
 {
-	uint64_t saved = hop >> HEAPSNAP_HOP_SAVED_SHIFT & HEAPSNAP_HOP_SAVED;
+	uint64_t saved = way >> HEAPSNAP_HOP_SAVED_SHIFT & HEAPSNAP_HOP_SAVED;
 
-	if (hop & HEAPSNAP_HOP_FRAME)
+	if (way & HEAPSNAP_HOP_FRAME)
 		frame->fp = *(const uint64_t *)frame->fp;
-	else if (saved != HEAPSNAP_HOP_SAME)
-		frame->fp = *(const uint64_t *)(frame->sp + bytes - (saved + 1) * sizeof(uint64_t));
+	else if (saved != 0)
+		frame->fp = *(const uint64_t *)(frame->sp + bytes - saved);
 	frame->sp += bytes;
 	return *(const uint64_t *)(frame->sp - sizeof(uint64_t));
+}
+
+/** The same, of a way that is not HEAPSNAP_HOP_COMPLEX, from the stack pointer of the caller's frame. */
+static inline uint64_t heapsnap_hop_return(uint64_t way, uint64_t callers_sp)
+{
+	(void)way;
+	return *(const uint64_t *)(callers_sp - sizeof(uint64_t));
 }
 
 #endif

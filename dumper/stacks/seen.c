@@ -4,9 +4,11 @@
 #include "dumper/base/settings.h"
 #include "dumper/stacks/code_hash.h"
 #include "dumper/stacks/effort.h"
+#include "dumper/stacks/hops.h"
 #include "dumper/stacks/unwind.h"
 
 enum {
+	DISPLACED_SITES = 1 << 15,
 	SWEPT_SLOTS = HEAPSNAP_SEEN_SLOTS + HEAPSNAP_DISPLACED_SLOTS,
 	SWEEP_STRETCH = 1024, // slots that are swept, each time that a thread has earned credit
 	SWEEP_EVENT = 128,    // and with each backtrace
@@ -25,6 +27,9 @@ static struct heapsnap_wrappers *wrappers;
 static uint32_t queue_first, queue_end; // of table->queue; they count on
 static uint32_t sweep_at, sweep_left;   // slots of heapsnap_seen, after the kinds
 static bool passing_were_seen;          // since the last sweep began
+
+// A bit by hash for each site that has ever lost a slot of heapsnap_seen.
+static uint64_t displaced_sites[DISPLACED_SITES / 64];
 
 void heapsnap_seen_init(struct heapsnap_seen_table *room, struct heapsnap_kinds *all,
 			struct heapsnap_wrappers *known)
@@ -64,6 +69,32 @@ static bool may_be_seen(uint64_t site)
 	return __atomic_load_n(word, __ATOMIC_RELAXED) & bit;
 }
 
+static uint64_t *displaced_site_word(uint64_t site, uint64_t *bit)
+{
+	uint64_t hash = heapsnap_scatter(site) >> 40 & (DISPLACED_SITES - 1);
+
+	*bit = UINT64_C(1) << hash % 64;
+	return &displaced_sites[hash / 64];
+}
+
+bool heapsnap_seen_may_be_displaced(uint64_t site)
+{
+	uint64_t bit, *word = displaced_site_word(site, &bit);
+
+	return __atomic_load_n(word, __ATOMIC_SEQ_CST) & bit;
+}
+
+// A hop from the site must be looked up together with heapsnap_displaced from here on.
+static void note_displaced(uint64_t site)
+{
+	uint64_t bit, *word = displaced_site_word(site, &bit);
+
+	if (__atomic_load_n(word, __ATOMIC_RELAXED) & bit)
+		return;
+	__atomic_or_fetch(word, bit, __ATOMIC_SEQ_CST);
+	heapsnap_hops_forget_site(site);
+}
+
 void heapsnap_seen_cache(uint64_t site, uint64_t size)
 {
 	uint32_t slot = seen_slot(site, size);
@@ -75,6 +106,7 @@ void heapsnap_seen_cache(uint64_t site, uint64_t size)
 	if (other != 0 && other != site) {
 		uint64_t word = other | (uint64_t)(uint16_t)(slot - other) << HEAPSNAP_SITE_BITS;
 
+		note_displaced(other);
 		__atomic_store_n(heapsnap_displaced_slot(word), word, __ATOMIC_RELAXED);
 	}
 }

@@ -43,13 +43,24 @@ static inline uint64_t *heapsnap_displaced_slot(uint64_t word)
 	return &heapsnap_displaced[heapsnap_scatter(word) >> 50];
 }
 
-/** True if all is known of a site and a size below HEAPSNAP_SEEN_SLOTS. */
-static inline bool heapsnap_is_known(uint64_t site, uint64_t size)
+/** The site that has the slot of a site and size; 0 if none has. */
+static inline uint64_t heapsnap_seen_at(uint64_t site, uint64_t size)
+{
+	return __atomic_load_n(&heapsnap_seen[(uint16_t)(site + size)], __ATOMIC_RELAXED);
+}
+
+/** True if all is known of a site and size, which have lost their slot. */
+static inline bool heapsnap_is_displaced(uint64_t site, uint64_t size)
 {
 	uint64_t word = site | size << HEAPSNAP_SITE_BITS;
 
-	return __atomic_load_n(&heapsnap_seen[(uint16_t)(site + size)], __ATOMIC_RELAXED) == site ||
-	       __atomic_load_n(heapsnap_displaced_slot(word), __ATOMIC_RELAXED) == word;
+	return __atomic_load_n(heapsnap_displaced_slot(word), __ATOMIC_RELAXED) == word;
+}
+
+/** True if all is known of a site and a size below HEAPSNAP_SEEN_SLOTS. */
+static inline bool heapsnap_is_known(uint64_t site, uint64_t size)
+{
+	return heapsnap_seen_at(site, size) == site || heapsnap_is_displaced(site, size);
 }
 
 struct heapsnap_seen_table {
@@ -74,6 +85,9 @@ bool heapsnap_seen_is_closed(const struct heapsnap_kind *kind);
  * it was closed and has not been swept since. The fast path may know it.
  */
 bool heapsnap_seen_is_site_closed(uint64_t site, uint64_t size);
+
+/** False if heapsnap_displaced has never had the site. */
+bool heapsnap_seen_may_be_displaced(uint64_t site);
 
 /** Notes that all has been learned from a site and size. @param kind  NULL: it has found no room */
 void heapsnap_seen_close(struct heapsnap_kind *kind, uint64_t site, uint64_t size);

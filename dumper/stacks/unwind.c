@@ -193,7 +193,7 @@ void heapsnap_unwind_forget(uint64_t start, uint64_t end)
 		__atomic_add_fetch(&ages[(first + i) % AREAS], 1, __ATOMIC_RELAXED);
 }
 
-uint16_t heapsnap_hop_at(uint64_t address)
+uint64_t heapsnap_hop_at(uint64_t address)
 {
 	struct heapsnap_rule rule = rule_at(address - 1, true);
 

@@ -62,8 +62,8 @@ void heapsnap_unwind_forget(uint64_t start, uint64_t end);
 /** How often code near an address has been unmapped: facts about it hold for one such age. */
 uint32_t heapsnap_code_age(uint64_t address);
 
-/** The hop (machine.h) from a return address in a function to its caller's. @return 0: there is none */
-uint16_t heapsnap_hop_at(uint64_t address);
+/** The way (machine.h) from a return address in a function to its caller's. @return 0: there is none */
+uint64_t heapsnap_hop_at(uint64_t address);
 
 /** The readable part of a thread's own stack, as far as it is known. */
 struct heapsnap_own_stack {
@@ -87,7 +87,17 @@ static inline uint64_t heapsnap_stack_left(uint64_t sp)
 						   : -sp & (HEAPSNAP_STACK_PAGE - 1);
 }
 
-/** The same after probing the thread's own stack down to @p sp, some pages at a time. */
+/** Where what can be read at such a stack pointer ends; 0: at none. */
+static inline __attribute__((always_inline)) uint64_t heapsnap_stack_end(uint64_t sp)
+{
+	const struct heapsnap_own_stack *stack = &heapsnap_own_stack;
+
+	if (__builtin_expect(sp >= stack->low && sp < stack->top, 1))
+		return stack->top;
+	return sp + heapsnap_stack_left(sp);
+}
+
+/** heapsnap_stack_left() after probing the thread's own stack down to @p sp, some pages at a time. */
 uint64_t heapsnap_stack_probe(uint64_t sp);
 
 /** Steps to the caller's frame. @return false if there is none, or it cannot be found */

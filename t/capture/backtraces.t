@@ -155,7 +155,10 @@ APART void *inner(size_t size)
 	room[0] = 1;
 	return block;
 }
-APART void *outer(size_t size)
+#ifndef APART_TOO
+#define APART_TOO
+#endif
+APART APART_TOO void *outer(size_t size)
 {
 	void *block = inner(size);
 #ifdef __x86_64__
@@ -182,7 +185,8 @@ int main(int argc, char **argv)
 	return argc > 1 ? heapsnap_dump(argv[1]) | heapsnap_wait() : 2;
 }
 END
-for my $flags ('-O0', '-O2 -fomit-frame-pointer', '-O2 -fno-omit-frame-pointer') {
+my $mixed = q{-O2 -fomit-frame-pointer -D'APART_TOO=__attribute__((optimize("no-omit-frame-pointer")))'};
+for my $flags ('-O0', '-O2 -fomit-frame-pointer', '-O2 -fno-omit-frame-pointer', $mixed) {
     $file = Heapsh::capture_source("$plugins/hops.c", "$ENV{CC} $flags -fno-builtin-malloc", text => $source);
     is_deeply sites(2001), { make_one => 100 }, "$flags: blocks of a wrapper's caller";
     is_deeply sites(2005), { make_five => 100 }, 'and of another';

@@ -6,6 +6,7 @@
 #include "dumper/base/process.h"
 #include "dumper/base/thread_pointer.h"
 #include "dumper/host/sandbox.h"
+#include "dumper/stacks/hops.h"
 #include "dumper/stacks/unwind.h"
 
 #include <execinfo.h>
@@ -218,6 +219,49 @@ static void stops_at_the_end_of_a_stack(void **state)
 	munmap(stack - PAGE, 4 * PAGE);
 }
 
+// --- hops ----------------------------------------------------------------------------
+
+// Sites with one first slot, which hops lead from.
+static void find_neighbours(uint64_t *sites, int count)
+{
+	struct heapsnap_code libc;
+	int found = 0;
+
+	assert_true(heapsnap_code_find((uint64_t)getenv - 1, &libc));
+	for (uint64_t site = (uint64_t)getenv; site < libc.end && found < count; site++) {
+		if (heapsnap_hop_at(site) != 0 &&
+		    (found == 0 || heapsnap_hop_slot(site, 0) == heapsnap_hop_slot(sites[0], 0)))
+			sites[found++] = site;
+	}
+	assert_int_equal(found, count);
+}
+
+static void hops_leave_room_for_each_other(void **state)
+{
+	uint64_t sites[HEAPSNAP_HOP_SLOTS + 1];
+
+	(void)state;
+	find_neighbours(sites, HEAPSNAP_HOP_SLOTS + 1);
+	for (int i = 0; i < HEAPSNAP_HOP_SLOTS; i++) {
+		assert_true(heapsnap_hop_find(sites[i]) == 0);
+		assert_true(heapsnap_hops_learn(sites[i], false));
+	}
+	for (int i = 0; i < HEAPSNAP_HOP_SLOTS; i++)
+		assert_true(heapsnap_hop_find(sites[i]) == heapsnap_hop_at(sites[i]));
+
+	// One too many takes the place of one.
+	assert_true(heapsnap_hops_learn(sites[HEAPSNAP_HOP_SLOTS], true));
+	assert_true(heapsnap_hop_find(sites[HEAPSNAP_HOP_SLOTS]) & HEAPSNAP_HOP_DISPLACED);
+	for (int i = 0; i < HEAPSNAP_HOP_SLOTS - 1; i++)
+		assert_true(heapsnap_hop_find(sites[i]) == heapsnap_hop_at(sites[i]));
+
+	heapsnap_hops_forget_site(sites[1]);
+	assert_true(heapsnap_hop_find(sites[1]) == 0);
+	assert_true(heapsnap_hop_find(sites[2]) != 0);
+	heapsnap_hops_forget();
+	assert_true(heapsnap_hop_find(sites[2]) == 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -229,6 +273,7 @@ int main(void)
 		cmocka_unit_test(knows_no_code_elsewhere),
 		cmocka_unit_test(survives_nonsense),
 		cmocka_unit_test(stops_at_the_end_of_a_stack),
+		cmocka_unit_test(hops_leave_room_for_each_other),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
