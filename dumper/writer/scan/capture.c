@@ -412,22 +412,19 @@ static bool defines(const struct modules *modules, const char *symbol)
 	return false;
 }
 
-// No allocator is found in a program whose malloc is a sanitizer's: says that rather.
+// No allocator is found in a program whose malloc is a sanitizer's; its shadow has terabytes to be searched.
 HEAP_MUST_CHECK
-static struct heap_error *blame_sanitizer(const struct modules *modules, struct heap_error *error)
+static struct heap_error *refuse_sanitizer(const struct modules *modules)
 {
-	if (!error || heap_error_code(error) != HEAP_ERROR_ABSENT)
-		return error;
 	for (size_t i = 0; i < SANITIZER_COUNT; i++) {
-		if (!defines(modules, sanitizers[i].symbol))
-			continue;
-		heap_error_destroy(error);
-		return heap_error_create(HEAP_ERROR_ABSENT,
-					 "the program has %s in it, which has a malloc of its own: "
-					 "start one without",
-					 sanitizers[i].name);
+		if (defines(modules, sanitizers[i].symbol))
+			return heap_error_create(
+				HEAP_ERROR_ABSENT,
+				"the program has %s in it, which has a malloc of its own: "
+				"start one without",
+				sanitizers[i].name);
 	}
-	return error;
+	return NULL;
 }
 
 // Runtimes that keep small blocks in memory of their own, unless they are told to use malloc.
@@ -464,14 +461,13 @@ static struct heap_error *find_by_allocators(struct capture *capture)
 		calloc(capture->process.thread_count + 1, sizeof(*pointers));
 	CLEANUP(blocks_deinit) struct blocks blocks = { 0 };
 	struct block_threads threads = { pointers, capture->process.thread_count };
-	struct heap_error *error;
 
 	if (!pointers)
 		return heap_error_out_of_memory();
+	HEAP_TRY(refuse_sanitizer(&capture->modules));
 	for (uint32_t i = 0; i < capture->process.thread_count; i++)
 		pointers[i] = capture->threads[i].thread_pointer;
-	error = blocks_find(&blocks, &capture->image, &threads);
-	HEAP_TRY(blame_core(&capture->core, blame_sanitizer(&capture->modules, error)));
+	HEAP_TRY(blame_core(&capture->core, blocks_find(&blocks, &capture->image, &threads)));
 	memcpy(capture->allocators, blocks.allocators, sizeof(capture->allocators));
 	if (blocks.doubts[0])
 		add_doubt(capture, blocks.doubts);
