@@ -176,7 +176,7 @@ $(BATCH): $(BUILD)/%: $(BUILD)/shell/batch/%.o $(filter-out $(BUILD)/shell/main.
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) $(SANITIZERS) -o $@ $^ $(LDFLAGS) $(LIBS) $(SHELL_LIBS)
 
 # It starts in milliseconds: libelf is all that it links.
-$(BUILD)/heapsnap: $(COMMAND) $(addprefix $(BUILD)/dumper/base/,headroom.o sanitizers.o system.o units.o vdso.o) $(BUILD)/libheapgraph.a
+$(BUILD)/heapsnap: $(COMMAND) $(addprefix $(BUILD)/dumper/base/,headroom.o sanitizers.o system.o units.o vast.o vdso.o) $(BUILD)/libheapgraph.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) $(SANITIZERS) -o $@ $^ $(LDFLAGS) $(shell pkg-config --libs libelf) -pthread
 
@@ -203,7 +203,8 @@ $(BUILD)/t/unit/dwarf_types.t: UNIT_LIBS += -Wl,--wrap=heap_dwarf_dies_read
 
 # The part of the writer that reads core files, and finds blocks by the structures of allocators.
 WALKS := $(patsubst %,dumper/writer/scan/%.c,block_grid blocks blocks_glibc blocks_jemalloc blocks_mimalloc blocks_musl \
-	blocks_tcmalloc core_file glibc_chunks glibc_free glibc_mapped glibc_states image object_kinds objects window)
+	blocks_tcmalloc core_file glibc_chunks glibc_free glibc_mapped glibc_states image image_parts object_kinds objects \
+	window)
 
 $(BUILD)/t/unit/isolation.t: $(BUILD)/dumper/writer/base/supervisor.o $(BUILD)/dumper/writer/base/bounds.o
 $(BUILD)/t/unit/headroom.t: $(addprefix $(BUILD)/dumper/base/,headroom.o system.o vdso.o)
@@ -214,6 +215,7 @@ $(BUILD)/t/unit/thread_pointers.t: $(WALKS:%.c=$(BUILD)/%.o) $(BUILD)/dumper/wri
 $(BUILD)/t/unit/arena_owners.t: $(WALKS:%.c=$(BUILD)/%.o) $(BUILD)/dumper/writer/base/progress.o \
 	$(addprefix $(BUILD)/dumper/writer/infer/,arena_owners.o arenas.o)
 $(BUILD)/t/unit/standard_library.t: $(BUILD)/dumper/base/standard_library.o
+$(BUILD)/t/unit/vast.t: $(addprefix $(BUILD)/dumper/base/,system.o vast.o vdso.o)
 $(BUILD)/t/unit/pieces.t: $(BUILD)/dumper/writer/base/pieces.o
 
 $(BUILD)/t/unit/filter.t: $(BUILD)/dumper/host/filter.o

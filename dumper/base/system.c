@@ -134,3 +134,15 @@ uint64_t heapsnap_parse_decimal(const char *text)
 		value = value * 10 + (uint64_t)(*text - '0');
 	return value;
 }
+
+const char *heapsnap_read_hex(const char *at, uint64_t *value)
+{
+	for (*value = 0;; at++) {
+		if (*at >= '0' && *at <= '9')
+			*value = *value << 4 | (uint64_t)(*at - '0');
+		else if (*at >= 'a' && *at <= 'f')
+			*value = *value << 4 | (uint64_t)(*at - 'a' + 10);
+		else
+			return at;
+	}
+}

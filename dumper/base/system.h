@@ -112,4 +112,7 @@ const char *heapsnap_find_line(const char *text, const char *name);
 /** The number that a text begins with; 0 if there is none. */
 uint64_t heapsnap_parse_decimal(const char *text);
 
+/** Reads the hexadecimal number that a text begins with. @return where it goes on */
+const char *heapsnap_read_hex(const char *at, uint64_t *value);
+
 #endif

@@ -4,6 +4,7 @@
 #include "dumper/base/process.h"
 #include "dumper/base/report.h"
 #include "dumper/base/system.h"
+#include "dumper/capture/divide.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -286,6 +287,7 @@ void heapsnap_frozen(uint32_t waiter)
 		end(1);
 	}
 	open_standard(pipe);
+	heapsnap_divide_vast();
 
 	long writer = start_writer(pipe);
 

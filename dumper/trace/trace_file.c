@@ -133,27 +133,15 @@ static void add_module(struct heapsnap_trace_file *file, const struct mapping *m
 	put_text(file, mapping->path);
 }
 
-static const char *read_hex(const char *at, uint64_t *value)
-{
-	for (*value = 0;; at++) {
-		if (*at >= '0' && *at <= '9')
-			*value = *value << 4 | (uint64_t)(*at - '0');
-		else if (*at >= 'a' && *at <= 'f')
-			*value = *value << 4 | (uint64_t)(*at - 'a' + 10);
-		else
-			return at;
-	}
-}
-
 // "start-end perms offset device inode   path"
 static void read_mapping(struct heapsnap_trace_file *file, const char *line,
 			 struct mapping *mapping)
 {
 	uint64_t start, end;
-	const char *at = read_hex(line, &start);
+	const char *at = heapsnap_read_hex(line, &start);
 	bool has_code;
 
-	at = read_hex(at + (*at == '-'), &end);
+	at = heapsnap_read_hex(at + (*at == '-'), &end);
 	has_code = strlen(at) > 4 && at[3] == 'x';
 	while (*at && *at != '/')
 		at++;

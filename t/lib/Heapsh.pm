@@ -56,6 +56,7 @@ sub start {
     my @command = ($path, @{ $option{args} || [] });
     unshift @command, "$build/heapsnap", 'run', @{ $option{run} || [] }, '--'
         unless $option{bare};
+    unshift @command, @{ $option{by} || [] };
     my $self = bless { directory => $directory, name => $path =~ s{.*/}{}r, seen => {} }, $class;
     local %ENV = (%ENV, %{ $option{env} || {} });
     $ENV{XDG_CACHE_HOME} ||= "$build/t/cache";

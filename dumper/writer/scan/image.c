@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/scan/image.h"
 
+#include "dumper/base/page_scan.h"
 #include "dumper/writer/scan/core_file.h"
+#include "dumper/writer/scan/image_parts.h"
 
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
@@ -29,8 +31,6 @@ struct image_unread {
 	pthread_mutex_t lock;
 	struct HEAP_ARRAY(uint64_t) pages; // in any order, some twice
 };
-
-#define PAGEMAP_TOUCHED (UINT64_C(3) << 62) // in memory, or swapped out
 
 HEAP_MUST_CHECK
 static struct heap_error *read_whole_file(const char *path, char **result)
@@ -113,38 +113,6 @@ static struct heap_error *parse_maps(struct image *image)
 	return NULL;
 }
 
-// Marks the mapping that a line of smaps begins, or says the flags of. @param at  the one before
-static void apply_smaps_line(struct image *image, const char *line, size_t *at)
-{
-	uint64_t start, end;
-
-	if (strncmp(line, "VmFlags:", 8) == 0) {
-		if (*at < image->mapping_count && strstr(line, " wf"))
-			image->mappings[*at].wiped = true;
-	} else if (sscanf(line, "%" SCNx64 "-%" SCNx64 " ", &start, &end) == 2) {
-		while (*at < image->mapping_count && image->mappings[*at].start < start)
-			++*at;
-	}
-}
-
-// Only smaps knows which mappings are left out. A kernel without it leaves that unknown.
-static void find_wiped(struct image *image)
-{
-	char path[64];
-	char *line = NULL;
-	size_t capacity = 0, at = 0;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/smaps", (int)image->pid);
-	file = fopen(path, "re");
-	if (!file)
-		return;
-	while (getline(&line, &capacity, file) > 0)
-		apply_smaps_line(image, line, &at);
-	free(line);
-	fclose(file);
-}
-
 HEAP_MUST_CHECK
 static struct heap_error *init_unread(struct image *image)
 {
@@ -211,14 +179,13 @@ struct heap_error *image_init(struct image *image, pid_t pid)
 	HEAP_TRY(read_whole_file(path, &image->maps));
 	HEAP_TRY(parse_maps(image));
 	HEAP_TRY(init_unread(image));
-	find_wiped(image);
 	read_auxiliary_vector(image);
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
 	image->memory = open(path, O_RDONLY | O_CLOEXEC);
 	image->page_size = (uint64_t)sysconf(_SC_PAGESIZE);
 	snprintf(path, sizeof(path), "/proc/%d/pagemap", (int)pid);
 	image->pagemap = open(path, O_RDONLY | O_CLOEXEC);
-	return NULL;
+	return image_parts_join(image);
 }
 
 void image_deinit(struct image *image)
@@ -228,6 +195,7 @@ void image_deinit(struct image *image)
 	if (image->unread)
 		heap_array_deinit(&image->unread->pages);
 	free(image->unread);
+	image_parts_destroy(image->parts);
 	free(image->mappings);
 	free(image->maps);
 }
@@ -341,41 +309,19 @@ bool image_is_near(const struct image *image, uint64_t address, uint64_t distanc
 					     image->mappings[at].start - address < distance);
 }
 
-// The argument of the request PAGEMAP_SCAN (linux/fs.h since Linux 6.7).
-struct pagemap_scan {
-	uint64_t size, flags, start, end, walk_end;
-	uint64_t regions, region_count, max_pages;
-	uint64_t inverted, mask, any_of, returned;
-};
-
-struct pagemap_region {
-	uint64_t start, end, categories;
-};
-
-#define REQUEST_PAGEMAP_SCAN _IOWR('f', 16, struct pagemap_scan)
-#define PAGEMAP_PRESENT (1 << 3)
-#define PAGEMAP_SWAPPED (1 << 4)
-
-// The first touched page from an address on, by the kernel's page tables: mappings of terabytes,
-// such as the shadow of AddressSanitizer, have an entry for each page but few tables. Before Linux
-// 6.7 the address itself.
+// The first page from an address on that may have been touched, by the kernel's page tables: mappings of
+// terabytes, such as the shadow of AddressSanitizer, have an entry for each page but few tables. Before
+// Linux 6.7 by the parts that such a mapping was divided into; or else the address itself.
 static uint64_t find_touched(const struct image *image, uint64_t start, uint64_t end)
 {
-	struct pagemap_region found = { 0 };
-	struct pagemap_scan scan = {
-		.size = sizeof(scan),
-		.start = start,
-		.end = end,
-		.regions = (uintptr_t)&found,
-		.region_count = 1,
-		.max_pages = 1,
-		.any_of = PAGEMAP_PRESENT | PAGEMAP_SWAPPED,
-		.returned = PAGEMAP_PRESENT | PAGEMAP_SWAPPED,
-	};
-	int count = ioctl(image->pagemap, REQUEST_PAGEMAP_SCAN, &scan);
+	struct heapsnap_page_region found = { 0 };
+	struct heapsnap_page_scan scan = heapsnap_page_scan(start, end, &found);
+	int count = -1;
 
+	if (!image->parts)
+		count = ioctl(image->pagemap, HEAPSNAP_PAGE_SCAN, &scan);
 	if (count < 0)
-		return start;
+		return image_parts_skip(image, start, end);
 	return count == 0 ? end : found.start;
 }
 
@@ -398,7 +344,7 @@ static uint64_t find_run(const struct image *image, uint64_t start, uint64_t end
 			return end;
 		at_once = sizeof(entries) / 8;
 		for (ssize_t i = 0; i < got / 8; i++, page++) {
-			bool is_touched = (entries[i] & PAGEMAP_TOUCHED) != 0;
+			bool is_touched = (entries[i] & IMAGE_PAGE_TOUCHED) != 0;
 
 			if (first)
 				*touched = is_touched;

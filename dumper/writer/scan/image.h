@@ -7,7 +7,7 @@
  *
  * Memory is read from /proc/PID/mem, or by process_vm_readv(2) where that cannot be opened. Pages
  * of anonymous memory that were never touched are not read (/proc/PID/pagemap knows them), so a
- * huge, mostly empty mapping costs nothing.
+ * huge, mostly empty mapping costs nothing. Before Linux 6.7 it is divided for that: dumper/base/vast.h.
  */
 
 #include "lib/base/error.h"
@@ -32,6 +32,7 @@ struct image_mapping {
 	uint8_t protection; /**< PROT_READ | PROT_WRITE | PROT_EXEC */
 	bool shared;
 	bool wiped;      /**< left out of copies (MADV_WIPEONFORK): zeros here */
+	bool divided;    /**< it was, so that it is known which parts of it were touched */
 	uint8_t kind;    /**< enum image_kind */
 	uint64_t offset; /**< in the file */
 	uint64_t inode;
@@ -39,6 +40,7 @@ struct image_mapping {
 };
 
 struct image_unread;
+struct image_parts;
 struct core;
 
 struct image {
@@ -56,6 +58,7 @@ struct image {
 	uint64_t entry;  /**< where the program begins, AT_ENTRY; 0: not known */
 	char *maps;      /**< text of /proc/PID/maps, cut into the mappings' names */
 	struct image_unread *unread; /**< private: pages that image_visit() could not read */
+	struct image_parts *parts;   /**< private: of divided mappings; NULL: there are none */
 };
 
 /** @return NULL, HEAP_ERROR_SYSTEM or HEAP_ERROR_MEMORY: image_deinit() is due then, too */

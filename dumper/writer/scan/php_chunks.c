@@ -45,6 +45,7 @@ uint64_t php_chunks_size(const struct image *image)
 	for (size_t i = 0; i < image->mapping_count; i++) {
 		const struct image_mapping *mapping = &image->mappings[i];
 		uint64_t first = (mapping->start + CHUNK - 1) & ~(uint64_t)(CHUNK - 1);
+		uint64_t touched = 0, until = 0; // memory that may hold something
 
 		if (!image_is_private_memory(mapping))
 			continue;
@@ -52,7 +53,11 @@ uint64_t php_chunks_size(const struct image *image)
 		     at += CHUNK) {
 			struct chunk chunk;
 
-			if (read_chunk(image, at, &chunk) && is_linked(image, at, &chunk))
+			if (at >= until)
+				touched = image_skip_untouched(image, at, mapping->end, &until);
+			at = at < touched ? touched & ~(uint64_t)(CHUNK - 1) : at;
+			if (mapping->end - at >= CHUNK && read_chunk(image, at, &chunk) &&
+			    is_linked(image, at, &chunk))
 				result += CHUNK - chunk.free_pages * (uint64_t)PAGE;
 		}
 	}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "dumper/base/vast.h"
+
+#include "dumper/base/system.h"
+
+#include <string.h>
+
+enum {
+	PARTS = 1024,
+	HUGE_PAGE = 2 << 20, // none is cut in two
+	LEAST_PART = 64 << 20,
+};
+
+#define LEAST_VAST (UINT64_C(16) << 30)
+
+static const char *skip_word(const char *at)
+{
+	while (*at && *at != ' ')
+		at++;
+	while (*at == ' ')
+		at++;
+	return at;
+}
+
+// "rw-p 00000000 00:00 0      name": memory of no file, and of no other process, that may be touched.
+static bool is_anonymous(const char *at)
+{
+	const char *inode;
+
+	if (strlen(at) < 5 || at[3] != 'p' || (at[0] != 'r' && at[1] != 'w'))
+		return false;
+	inode = skip_word(skip_word(skip_word(at)));
+	if (inode[0] != '0')
+		return false;
+	at = skip_word(inode);
+	return *at == '\0' || *at == '\n' || strncmp(at, "[anon:", 6) == 0 ||
+	       strncmp(at, "[heap]", 6) == 0;
+}
+
+bool heapsnap_find_vast(const char *line, struct heapsnap_vast *vast)
+{
+	const char *at = heapsnap_read_hex(line, &vast->start);
+	uint64_t size, mask = HUGE_PAGE - 1;
+
+	if (*at != '-')
+		return false;
+	at = heapsnap_read_hex(at + 1, &vast->end);
+	if (*at != ' ' || vast->end < vast->start || vast->end - vast->start < LEAST_VAST ||
+	    !is_anonymous(at + 1))
+		return false;
+	size = vast->end - vast->start;
+	vast->part = size / PARTS < LEAST_PART ? LEAST_PART : (size / PARTS + mask) & ~mask;
+	vast->first = (vast->start & ~mask) + vast->part;
+	return true;
+}

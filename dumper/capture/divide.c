@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "dumper/capture/divide.h"
+
+#include "dumper/base/page_scan.h"
+#include "dumper/base/system.h"
+#include "dumper/base/vast.h"
+#include "dumper/host/sandbox.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum {
+	TEXT_BYTES = 8192,
+};
+
+static char text[TEXT_BYTES]; // the stack is small
+
+static long open_own(const char *path)
+{
+	return HEAPSNAP_SYSTEM_4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+}
+
+static bool can_scan(void)
+{
+	struct heapsnap_page_region found;
+	uint64_t page = (uint64_t)&text & ~UINT64_C(65535);
+	struct heapsnap_page_scan scan = heapsnap_page_scan(page, page + 65536, &found);
+	long pagemap = open_own("/proc/self/pagemap"), result;
+
+	if (pagemap < 0)
+		return true; // the writer does not have it either
+	result = HEAPSNAP_SYSTEM_3(SYS_ioctl, pagemap, HEAPSNAP_PAGE_SCAN, &scan);
+	HEAPSNAP_SYSTEM_1(SYS_close, pagemap);
+	return result >= 0;
+}
+
+static void divide(const struct heapsnap_vast *vast)
+{
+	for (uint64_t at = 0; (at = heapsnap_vast_next(vast, at));) {
+		if (HEAPSNAP_SYSTEM_3(SYS_madvise, at, vast->part, MADV_DONTFORK) < 0) {
+			// Too many mappings: it is one again.
+			HEAPSNAP_SYSTEM_3(SYS_madvise, vast->start, vast->end - vast->start,
+					  MADV_DOFORK);
+			return;
+		}
+	}
+}
+
+// Lines of maps are read while mappings are divided: each is about what lies behind the one before.
+static void divide_lines(long maps)
+{
+	size_t used = 0;
+	uint64_t end = 0;
+	long got;
+
+	while ((got = HEAPSNAP_SYSTEM_3(SYS_read, maps, text + used, sizeof(text) - 1 - used)) >
+	       0) {
+		struct heapsnap_vast vast;
+		char *line = text, *newline;
+
+		used += (size_t)got;
+		text[used] = '\0';
+		for (; (newline = strchr(line, '\n')); line = newline + 1) {
+			*newline = '\0';
+			if (!heapsnap_find_vast(line, &vast) || vast.start < end)
+				continue;
+			if (end == 0 && can_scan())
+				return;
+			end = vast.end;
+			divide(&vast);
+		}
+		used -= (size_t)(line - text);
+		memmove(text, line, used);
+		if (used == sizeof(text) - 1)
+			used = 0; // no line is so long
+	}
+}
+
+void heapsnap_divide_vast(void)
+{
+	long maps;
+
+	// A filter may end this copy for calls that it does not expect.
+	if (heapsnap_is_sandboxed())
+		return;
+	maps = open_own("/proc/self/maps");
+	if (maps < 0)
+		return;
+	divide_lines(maps);
+	HEAPSNAP_SYSTEM_1(SYS_close, maps);
+}
