@@ -14,7 +14,7 @@ struct held {
 
 struct other {
 	int number;
-	char text[200];
+	char text[196];
 };
 
 static void hold_other(char *mapping, size_t at)

@@ -185,7 +185,8 @@ struct heap_error *image_init(struct image *image, pid_t pid)
 	image->page_size = (uint64_t)sysconf(_SC_PAGESIZE);
 	snprintf(path, sizeof(path), "/proc/%d/pagemap", (int)pid);
 	image->pagemap = open(path, O_RDONLY | O_CLOEXEC);
-	return image_parts_join(image);
+	return image_parts_join(pid, image->pagemap, image->mappings, &image->mapping_count,
+				&image->parts);
 }
 
 void image_deinit(struct image *image)
@@ -316,12 +317,17 @@ static uint64_t find_touched(const struct image *image, uint64_t start, uint64_t
 {
 	struct heapsnap_page_region found = { 0 };
 	struct heapsnap_page_scan scan = heapsnap_page_scan(start, end, &found);
-	int count = -1;
+	int count;
 
-	if (!image->parts)
-		count = ioctl(image->pagemap, HEAPSNAP_PAGE_SCAN, &scan);
+	if (image->parts) {
+		const struct image_mapping *mapping = image_find(image, start);
+
+		return mapping && mapping->divided ? image_parts_skip(image->parts, start, end)
+						   : start;
+	}
+	count = ioctl(image->pagemap, HEAPSNAP_PAGE_SCAN, &scan);
 	if (count < 0)
-		return image_parts_skip(image, start, end);
+		return start;
 	return count == 0 ? end : found.start;
 }
 

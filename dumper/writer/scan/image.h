@@ -10,6 +10,8 @@
  * huge, mostly empty mapping costs nothing. Before Linux 6.7 it is divided for that: dumper/base/vast.h.
  */
 
+#include "dumper/writer/scan/image_mapping.h"
+
 #include "lib/base/error.h"
 
 #include <stdbool.h>
@@ -17,27 +19,6 @@
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/types.h>
-
-enum image_kind {
-	IMAGE_ANONYMOUS, /**< malloc's, thread stacks, the program's own mmap */
-	IMAGE_HEAP,      /**< brk */
-	IMAGE_STACK,     /**< the main thread's */
-	IMAGE_FILE,
-	IMAGE_SPECIAL, /**< [vdso], [vvar], devices: never read */
-};
-
-struct image_mapping {
-	uint64_t start;
-	uint64_t end;
-	uint8_t protection; /**< PROT_READ | PROT_WRITE | PROT_EXEC */
-	bool shared;
-	bool wiped;      /**< left out of copies (MADV_WIPEONFORK): zeros here */
-	bool divided;    /**< it was, so that it is known which parts of it were touched */
-	uint8_t kind;    /**< enum image_kind */
-	uint64_t offset; /**< in the file */
-	uint64_t inode;
-	const char *name; /**< path, [heap]...; "" */
-};
 
 struct image_unread;
 struct image_parts;

@@ -32,6 +32,12 @@ struct usage {
 	bool left_out;  // of further copies: a part
 };
 
+struct list {
+	struct image_mapping *mappings;
+	size_t count;
+	struct usage *usages; // [count]
+};
+
 void image_parts_destroy(struct image_parts *parts)
 {
 	if (parts)
@@ -42,40 +48,40 @@ void image_parts_destroy(struct image_parts *parts)
 // --- smaps -----------------------------------------------------------------------
 
 // @param at  the mapping of the lines before
-static void apply_line(struct image *image, struct usage *usages, const char *line, size_t *at)
+static void apply_line(const struct list *list, const char *line, size_t *at)
 {
 	uint64_t start, end, kib;
-	bool is_known = *at < image->mapping_count;
+	bool is_known = *at < list->count;
 
 	if (strncmp(line, "VmFlags:", 8) == 0) {
 		if (is_known && strstr(line, " wf"))
-			image->mappings[*at].wiped = true;
+			list->mappings[*at].wiped = true;
 		if (is_known && strstr(line, " dc"))
-			usages[*at].left_out = true;
+			list->usages[*at].left_out = true;
 	} else if (sscanf(line, "Rss: %" SCNu64, &kib) == 1 ||
 		   sscanf(line, "Swap: %" SCNu64, &kib) == 1) {
 		if (is_known)
-			usages[*at].bytes += kib * 1024;
+			list->usages[*at].bytes += kib * 1024;
 	} else if (sscanf(line, "%" SCNx64 "-%" SCNx64 " ", &start, &end) == 2) {
-		while (*at < image->mapping_count && image->mappings[*at].start < start)
+		while (*at < list->count && list->mappings[*at].start < start)
 			++*at;
 	}
 }
 
 // Only smaps knows. A kernel without it leaves that unknown.
-static void read_smaps(struct image *image, struct usage *usages)
+static void read_smaps(const struct list *list, pid_t pid)
 {
 	char path[64];
 	CLEANUP_FREE char *line = NULL;
 	size_t capacity = 0, at = 0;
 	FILE *file;
 
-	snprintf(path, sizeof(path), "/proc/%d/smaps", (int)image->pid);
+	snprintf(path, sizeof(path), "/proc/%d/smaps", (int)pid);
 	file = fopen(path, "re");
 	if (!file)
 		return;
 	while (getline(&line, &capacity, file) > 0)
-		apply_line(image, usages, line, &at);
+		apply_line(list, line, &at);
 	fclose(file);
 }
 
@@ -95,21 +101,21 @@ static struct heap_error *add_span(struct image_parts *parts, uint64_t start, ui
 
 // The spans of a part, by its pages.
 HEAP_MUST_CHECK
-static struct heap_error *find_spans(const struct image *image, struct image_parts *parts,
-				     const struct image_mapping *part)
+static struct heap_error *find_spans(struct image_parts *parts, int pagemap, uint64_t start,
+				     uint64_t end)
 {
-	const uint64_t size = image->page_size;
-	uint64_t page = part->start / size, last = (part->end + size - 1) / size;
+	const uint64_t size = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t page = start / size, last = end / size;
 	CLEANUP_FREE uint64_t *entries = malloc(ENTRIES * sizeof(*entries));
 
 	if (!entries)
 		return heap_error_out_of_memory();
 	while (page < last) {
 		size_t wanted = last - page < ENTRIES ? last - page : ENTRIES;
-		ssize_t got = pread(image->pagemap, entries, wanted * 8, (off_t)(page * 8));
+		ssize_t got = pread(pagemap, entries, wanted * 8, (off_t)(page * 8));
 
 		if (got < 8)
-			return add_span(parts, page * size, part->end);
+			return add_span(parts, page * size, end);
 		for (ssize_t i = 0; i < got / 8; i++, page++) {
 			if (entries[i] & IMAGE_PAGE_TOUCHED)
 				HEAP_TRY(add_span(parts, page * size, (page + 1) * size));
@@ -119,77 +125,75 @@ static struct heap_error *find_spans(const struct image *image, struct image_par
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *add_part(const struct image *image, struct image_parts *parts,
+static struct heap_error *add_part(struct image_parts *parts, int pagemap,
 				   const struct image_mapping *part, uint64_t bytes)
 {
 	if (bytes == 0)
 		return NULL;
 	if (bytes >= (part->end - part->start) / DENSE)
 		return add_span(parts, part->start, part->end);
-	return find_spans(image, parts, part);
+	return find_spans(parts, pagemap, part->start, part->end);
 }
 
 // --- joining ---------------------------------------------------------------------
 
 // True if a mapping is the next part of the one before: only one of two parts is left out.
-static bool goes_on(const struct image_mapping *mappings, const struct usage *usages, size_t at)
+static bool goes_on(const struct list *list, size_t at)
 {
-	return usages[at - 1].left_out != usages[at].left_out &&
-	       mappings[at - 1].end == mappings[at].start &&
-	       mappings[at - 1].protection == mappings[at].protection && !mappings[at].shared &&
-	       mappings[at - 1].kind == mappings[at].kind;
+	const struct image_mapping *mapping = &list->mappings[at], *before = mapping - 1;
+
+	return list->usages[at - 1].left_out != list->usages[at].left_out &&
+	       before->end == mapping->start && before->protection == mapping->protection &&
+	       !mapping->shared && before->kind == mapping->kind;
 }
 
+// @param count  gets the number of mappings that are left
 HEAP_MUST_CHECK
-static struct heap_error *join(struct image *image, const struct usage *usages)
+static struct heap_error *join(const struct list *list, int pagemap, struct image_parts *parts,
+			       size_t *count)
 {
-	struct image_mapping *mappings = image->mappings;
 	size_t kept = 0;
 
-	for (size_t i = 0, next; i < image->mapping_count; i = next) {
-		struct image_mapping whole = mappings[i];
+	for (size_t i = 0, next; i < list->count; i = next) {
+		struct image_mapping whole = list->mappings[i];
 
-		for (next = i + 1; next < image->mapping_count && goes_on(mappings, usages, next);
-		     next++)
-			whole.end = mappings[next].end;
+		for (next = i + 1; next < list->count && goes_on(list, next); next++)
+			whole.end = list->mappings[next].end;
 		whole.divided = next > i + 1;
 		for (size_t part = i; whole.divided && part < next; part++)
-			HEAP_TRY(
-				add_part(image, image->parts, &mappings[part], usages[part].bytes));
-		mappings[kept++] = whole;
+			HEAP_TRY(add_part(parts, pagemap, &list->mappings[part],
+					  list->usages[part].bytes));
+		list->mappings[kept++] = whole;
 	}
-	image->mapping_count = kept;
+	*count = kept;
 	return NULL;
 }
 
-struct heap_error *image_parts_join(struct image *image)
+struct heap_error *image_parts_join(pid_t pid, int pagemap, struct image_mapping *mappings,
+				    size_t *count, struct image_parts **parts)
 {
-	CLEANUP_FREE struct usage *usages = calloc(image->mapping_count + 1, sizeof(*usages));
+	CLEANUP_FREE struct usage *usages = calloc(*count + 1, sizeof(*usages));
+	const struct list list = { mappings, *count, usages };
 	bool any = false;
 
+	*parts = NULL;
 	if (!usages)
 		return heap_error_out_of_memory();
-	read_smaps(image, usages);
-	for (size_t i = 0; i < image->mapping_count; i++)
+	read_smaps(&list, pid);
+	for (size_t i = 0; i < list.count; i++)
 		any |= usages[i].left_out;
 	if (!any)
 		return NULL;
-	image->parts = calloc(1, sizeof(*image->parts));
-	return image->parts ? join(image, usages) : heap_error_out_of_memory();
+	*parts = calloc(1, sizeof(**parts));
+	return *parts ? join(&list, pagemap, *parts, count) : heap_error_out_of_memory();
 }
 
-uint64_t image_parts_skip(const struct image *image, uint64_t start, uint64_t end)
+uint64_t image_parts_skip(const struct image_parts *parts, uint64_t start, uint64_t end)
 {
-	const struct image_mapping *mapping = image_find(image, start);
+	const struct span *spans = parts->spans.items;
+	size_t at = heap_partition_point(i, (size_t)0, parts->spans.count, spans[i].end <= start);
 
-	if (!mapping || !mapping->divided)
-		return start;
-
-	const struct span *spans = image->parts->spans.items;
-	size_t at = heap_partition_point(i, (size_t)0, image->parts->spans.count,
-					 spans[i].end <= start);
-
-	if (at == image->parts->spans.count || spans[at].start >= end)
+	if (at == parts->spans.count || spans[at].start >= end)
 		return end;
 	return spans[at].start > start ? spans[at].start : start;
 }
