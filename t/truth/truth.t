@@ -21,6 +21,8 @@ $floor{kv} = [99.9, 99.9];    # makes blocks of two contents in turn, of which o
 $floor{recycled} = [90, 99.9];    # of a list that only its links hold, blocks are named one by one
 $floor{variants} = [99.5, 99.95];    # numbers that only a void * leads to
 $floor{ssa} = [99.9, 99.9];    # pointers lead into flexible arrays of structs
+$floor{isa} = [100, 100];    # a pointer as a number is the tag, with a flag in it
+$floor{requests} = [100, 100];    # slices of buffers, and arrays as large as a struct
 $floor{xml} = [98.5, 99.9];    # nothing tells the type of comments
 my $repeats = 5;
 my %sum;

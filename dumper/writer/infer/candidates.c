@@ -217,6 +217,42 @@ int candidate_score(const struct inference *inference, const struct content *con
 	return content_score(inference, content, candidate->type, candidate->elements);
 }
 
+// True if a pointer to a block's start may lead to the first element of an array.
+static bool may_be_of_elements(const struct inference *inference, const struct hint *hint,
+			       const struct content *content, const struct candidate *candidate,
+			       int score)
+{
+	const struct layouts *layouts = &inference->layouts;
+	uint64_t stride = layouts_size(layouts, hint->type);
+	uint64_t size = inference_size(inference, content->object);
+
+	if (!layouts_is_start(hint->interior) || hint->either || stride == 0 || size % stride != 0)
+		return false;
+	if (layouts_is_compound(layouts, hint->type))
+		return layouts_consists_of(layouts, candidate->type, hint->type);
+	return content_score(inference, content, hint->type, size / stride) >= score;
+}
+
+bool candidate_may_be_array(const struct inference *inference, const struct content *content,
+			    const struct candidate *candidate)
+{
+	int score;
+
+	if (candidate->is_result || candidate->fit != LAYOUT_EXACT || candidate->elements != 1)
+		return false;
+	score = candidate_score(inference, content, candidate);
+	for (uint32_t at = inference->hints.head[content->object]; at != NO_HINT;
+	     at = inference->hints.list[at].next) {
+		const struct hint *hint = &inference->hints.list[at];
+
+		progress_step();
+		if (hint_ask(inference, hint, candidate->type) == VERDICT_FOR &&
+		    !may_be_of_elements(inference, hint, content, candidate, score))
+			return false;
+	}
+	return true;
+}
+
 static enum verdict count_verdict(const struct inference *inference, heap_object_id object,
 				  struct candidate *candidate)
 {
@@ -241,8 +277,8 @@ void candidates_hold(const struct inference *inference, const struct content *co
 		     struct candidates *candidates)
 {
 	struct candidate *best = NULL;
-	int best_score = 0;
-	bool several = false;
+	int best_score = 0, scores[CANDIDATES]; // of those that have the parts
+	bool several = false, has_parts[CANDIDATES];
 
 	candidates->samples++;
 	candidates->hinted += inference->hints.head[content->object] != NO_HINT;
@@ -255,6 +291,8 @@ void candidates_hold(const struct inference *inference, const struct content *co
 		candidate->parts_fitting += word == VERDICT_FOR && own >= 0;
 		candidate->proving += own > 0;
 		candidate->score += own;
+		scores[i] = own;
+		has_parts[i] = word == VERDICT_FOR;
 		if (word != VERDICT_FOR || (best && own < best_score))
 			continue;
 		if (best && own == best_score) {
@@ -268,6 +306,8 @@ void candidates_hold(const struct inference *inference, const struct content *co
 		best = candidate;
 		best_score = own;
 	}
+	for (uint32_t i = 0; i < candidates->count; i++)
+		candidates->list[i].losses += has_parts[i] && scores[i] < best_score;
 	if (best && !several) {
 		best->wins++;
 		candidates->won++;
@@ -296,12 +336,15 @@ static bool has_parts(const struct candidates *candidates, const struct candidat
 	return candidate->parts > 0 && is_accepted(candidates, candidate, HINTS);
 }
 
+// A type with few pointers agrees with anything: it is not that of a kind many of whose blocks agree better with another.
 static bool has_parts_exactly(const struct candidates *candidates,
 			      const struct candidate *candidate)
 {
 	return candidate->parts > 0 && candidate->fit == LAYOUT_EXACT &&
 	       candidate->parts_fitting * UINT64_C(1000) >=
 		       candidate->parts * (uint64_t)NAMING_PER_MILLE &&
+	       candidate->losses * UINT64_C(1000) <=
+		       candidate->parts * (uint64_t)(1000 - NAMING_PER_MILLE) &&
 	       is_accepted(candidates, candidate, HINTS_AND_CONTENT);
 }
 

@@ -32,11 +32,13 @@ struct candidate {
 	uint32_t fitting; /**< samples whose contents agree, or are neutral */
 	uint32_t parts_fitting; /**< of those that have hinted parts */
 	uint32_t proving;       /**< samples whose contents agree */
-	uint32_t wins;          /**< samples whose contents agree with it best */
-	int64_t score;          /**< how much the contents of all samples agree */
-	bool is_result;         /**< the variable that gets the block points to one */
-	bool alternative;       /**< one of a union's */
-	bool is_followed;       /**< bytes follow it, as a text behind a struct in one chunk */
+	uint32_t
+		losses; /**< samples with hinted parts whose contents agree better with another one */
+	uint32_t wins;    /**< samples whose contents agree with it best */
+	int64_t score;    /**< how much the contents of all samples agree */
+	bool is_result;   /**< the variable that gets the block points to one */
+	bool alternative; /**< one of a union's */
+	bool is_followed; /**< bytes follow it, as a text behind a struct in one chunk */
 };
 
 struct candidates {
@@ -77,6 +79,14 @@ enum verdict candidate_ask(const struct inference *inference, heap_object_id obj
 /** Scores a block's content for a candidate: below 0 if it contradicts. */
 int candidate_score(const struct inference *inference, const struct content *content,
 		    const struct candidate *candidate);
+
+/**
+ * True if all pointers that speak for a candidate lead to the start of a block that may as well be an array of
+ * what they point to: of the elements that the candidate consists of, or of numbers or pointers with which it begins,
+ * and which agree with the content no less.
+ */
+bool candidate_may_be_array(const struct inference *inference, const struct content *content,
+			    const struct candidate *candidate);
 
 /** Counts the hints on one block for and against each candidate. */
 void candidates_ask(const struct inference *inference, heap_object_id object,

@@ -105,6 +105,19 @@ static bool has_size_of(const struct inference *inference, heap_object_id object
 	       inference_size(inference, object) % stride <= inference_slack(inference, object);
 }
 
+// Scores a pointer to a number, a character or a pointer. It seldom leads to a known structure, but for arrays of
+// bytes, as slices of a buffer do, and members behind the first.
+static int simple_score(const struct inference *inference, heap_object_id target, uint64_t interior,
+			heap_type_id pointee)
+{
+	if (inference->claims.name_rank[target] > RANK_VOTE ||
+	    !layouts_is_compound(&inference->layouts, inference->capture->snapshot.type[target]) ||
+	    inference_is_raw(inference, target, interior))
+		return CONFIRMED;
+	return interior > 0 && inference_has(inference, target, pointee, interior) ? 0
+										   : CONTRADICTED;
+}
+
 // Scores a pointer: positive for a word that may point to something of that type.
 static int pointer_score(const struct check *check, uint64_t offset, heap_type_id pointee)
 {
@@ -128,13 +141,6 @@ static int pointer_score(const struct check *check, uint64_t offset, heap_type_i
 		return CONFIRMED;
 	if (types->types[pointee].kind == HEAP_TYPE_FUNCTION)
 		return CONTRADICTED;
-	// A char * seldom points to a known structure.
-	if (!layouts_is_compound(&inference->layouts, pointee))
-		return inference->claims.name_rank[target] <= RANK_VOTE &&
-				       layouts_is_compound(&inference->layouts,
-							   capture->snapshot.type[target])
-			       ? CONTRADICTED
-			       : CONFIRMED;
 
 	uint64_t interior = word - objects_address(&capture->objects, target);
 	uint64_t prefix = inference_prefix(inference, target);
@@ -143,6 +149,8 @@ static int pointer_score(const struct check *check, uint64_t offset, heap_type_i
 		return CONFIRMED;
 	interior -= prefix;
 
+	if (!layouts_is_compound(&inference->layouts, pointee))
+		return simple_score(inference, target, interior, pointee);
 	if (layouts_is_start(interior))
 		interior = 0;
 	if (layouts_size(&inference->layouts, pointee) >

@@ -581,6 +581,26 @@ bool hints_may_be_base(const struct inference *inference, const struct content *
 	return false;
 }
 
+// True if a block may be one of the structs that begin with the members of a type, as in C's inheritance, rather than
+// an array of this.
+static bool may_be_extended(const struct inference *inference, const struct content *content,
+			    heap_type_id type)
+{
+	const struct layouts *layouts = &inference->layouts;
+	const struct layout_wholes wholes =
+		layouts_exact_wholes(layouts, type, 0, inference_size(inference, content->object),
+				     inference_slack(inference, content->object));
+
+	for (const struct layout_part *at = wholes.at;
+	     at < wholes.end && at - wholes.at < MAX_WHOLES; at++) {
+		progress_step();
+		if (!layouts_consists_of(layouts, at->whole, type) &&
+		    content_score(inference, content, at->whole, 1) >= 0)
+			return true;
+	}
+	return false;
+}
+
 // Scores the contents for a claim; below 0 if anything contradicts it.
 static int weigh(const struct inference *inference, const struct content *content,
 		 const struct weak_claim *weak)
@@ -595,6 +615,9 @@ static int weigh(const struct inference *inference, const struct content *conten
 		return content_is_text(inference, content, size) ? TEXT_SCORE : -1;
 	if (weak->claim.fit == LAYOUT_SLACK && weak->claim.elements == 1 &&
 	    hints_may_be_base(inference, content, weak->claim.type))
+		return -1;
+	if (weak->claim.fit == LAYOUT_ARRAY && weak->claim.elements > 1 &&
+	    may_be_extended(inference, content, weak->claim.type))
 		return -1;
 	if (weak->claim.elements > 1 &&
 	    layouts_is_compound(&inference->layouts, weak->claim.type) &&

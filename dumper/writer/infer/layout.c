@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 enum {
+	MAX_ELEMENTS = 64, // of a struct that consists of them
 	MAX_DEPTH = 16,
 	PADDING = 16, // bytes that a request may be rounded up by
 	MAX_VISITS =
@@ -330,6 +331,20 @@ bool layouts_has(const struct layouts *layouts, heap_type_id whole, heap_type_id
 	found = contains(layouts, whole, part, offset, 0, &left);
 	progress_steps(MAX_VISITS - left);
 	return found;
+}
+
+bool layouts_consists_of(const struct layouts *layouts, heap_type_id whole, heap_type_id element)
+{
+	uint64_t size = layouts_size(layouts, whole), stride = layouts_size(layouts, element);
+
+	if (stride == 0 || size <= stride || size > MAX_ELEMENTS * stride || size % stride != 0)
+		return false;
+	for (uint64_t offset = 0; offset < size; offset += stride) {
+		progress_step();
+		if (!layouts_has(layouts, whole, element, offset))
+			return false;
+	}
+	return true;
 }
 
 static bool fit_flexible(const struct layouts *layouts, heap_type_id type, uint64_t size,

@@ -100,6 +100,9 @@ struct layout_claim layouts_fit_weakly(const struct layouts *layouts, heap_type_
 bool layouts_has(const struct layouts *layouts, heap_type_id whole, heap_type_id part,
 		 uint64_t offset);
 
+/** True if a type is nothing but several values of another one, one behind the other. */
+bool layouts_consists_of(const struct layouts *layouts, heap_type_id whole, heap_type_id element);
+
 /** True if there is a pointer to @p pointee at @p offset of a @p whole. */
 bool layouts_has_pointer(const struct layouts *layouts, heap_type_id whole, uint64_t offset,
 			 heap_type_id pointee);

@@ -285,10 +285,11 @@ static bool may_be_whole(const struct inference *inference, heap_object_id objec
 	struct content content;
 	int score;
 
-	if (inference_slack(inference, object) == 0)
-		return candidate->fit != LAYOUT_FLEXIBLE ||
-		       !is_array_of_hinted(inference, object, candidate, words);
+	if (inference_slack(inference, object) == 0 && candidate->fit == LAYOUT_FLEXIBLE)
+		return !is_array_of_hinted(inference, object, candidate, words);
 	content_read(inference, object, words, &content);
+	if (inference_slack(inference, object) == 0)
+		return !candidate_may_be_array(inference, &content, candidate);
 	score = candidate_score(inference, &content, candidate);
 	if (score < 0 || is_link_alone(inference, &content, candidate, score))
 		return false;
