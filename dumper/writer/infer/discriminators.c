@@ -21,7 +21,8 @@
 #include <string.h>
 
 enum {
-	TAG_BYTES = 4,   // of a tag, at most
+	TAG_BYTES =
+		4, // of a tag, at most, unless it is an address: the isa of an object, with flags in it
 	BASE_SHIFT = 56, // of kinds' discriminators, above the value
 	VALUES = 128,    // of a number, if it is a tag
 	MIN_SURE = 3,    // blocks of a type
@@ -33,7 +34,7 @@ enum {
 
 static uint64_t tag_of_value(uint32_t base, uint64_t value)
 {
-	return (uint64_t)base << BASE_SHIFT | value;
+	return (uint64_t)base << BASE_SHIFT | (value & ((UINT64_C(1) << BASE_SHIFT) - 1));
 }
 
 static int compare_values(const void *left, const void *right)
@@ -212,7 +213,7 @@ static struct heap_error *keep_tag(struct discriminators *discriminators, uint32
 	for (uint32_t i = 0; i < tally->count; i++) {
 		uint32_t owner = owner_of(known, tally, i);
 
-		if (owner != PREFIX_TYPES &&
+		if (owner != PREFIX_TYPES && (member->size <= TAG_BYTES || tally->values[i] != 0) &&
 		    is_enough(known->trust[owner], tally->counts[i][owner]))
 			HEAP_TRY(add_value(
 				discriminators,
@@ -222,6 +223,18 @@ static struct heap_error *keep_tag(struct discriminators *discriminators, uint32
 	}
 	sort_values(discriminators);
 	return NULL;
+}
+
+// True if all values are addresses, maybe with flags in their low bits, or 0.
+static bool are_addresses(const struct inference *inference, const struct tally *tally)
+{
+	for (uint32_t i = 0; i < tally->count; i++) {
+		progress_step();
+		if (tally->values[i] != 0 &&
+		    !image_find(&inference->capture->image, tally->values[i]))
+			return false;
+	}
+	return true;
 }
 
 // Finds the number that tells most types of a base apart.
@@ -240,7 +253,8 @@ static struct heap_error *learn_prefix(struct inference *inference, uint32_t bas
 		const struct header_member *member = &members.list[i];
 		uint32_t told;
 
-		if (member->size > TAG_BYTES || !tally_values(&known, member, tally))
+		if (!tally_values(&known, member, tally) ||
+		    (member->size > TAG_BYTES && !are_addresses(inference, tally)))
 			continue;
 		told = count_discriminated(&known, tally);
 		if (told <= best)

@@ -3,7 +3,8 @@
 #define DISCRIMINATORS_H
 
 /**
- * Discriminators: the number in a common prefix that tells what a block is, such as an enum kind.
+ * Discriminators: the number in a common prefix that tells what a block is, such as an enum kind, or the address of
+ * its class with flags in the lowest bits.
  * The type of some blocks with one value of it holds for all of them.
  */
 
