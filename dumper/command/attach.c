@@ -5,6 +5,7 @@
 #include "dumper/command/executable.h"
 #include "dumper/command/foreign.h"
 #include "dumper/command/frozen_copy.h"
+#include "dumper/command/permission.h"
 #include "dumper/command/priority.h"
 #include "lib/base/cleanup.h"
 
@@ -75,11 +76,7 @@ static struct heap_error *check_memory(struct target *target)
 	}
 	if (errno == ENOENT || errno == ESRCH)
 		return heap_error_create(HEAP_ERROR_ABSENT, "%d has ended", pid);
-	return heap_error_create(HEAP_ERROR_SYSTEM,
-				 "%d (%s) may not be examined: it is another user's, runs "
-				 "set-user-id, has asked not to be, or kernel.yama.ptrace_scope "
-				 "forbids it",
-				 pid, target->name);
+	return permission_explain(&target->process, target->name, "examined");
 }
 
 HEAP_MUST_CHECK

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/command/attachable.h"
 
+#include "dumper/command/permission.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/escape.h"
 
 #include <fcntl.h>
 #include <limits.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -64,16 +64,10 @@ static const char *find_allocator(const struct process *process)
 static void format_user(const struct process *process, char *buffer, size_t size)
 {
 	struct stat status;
-	const struct passwd *user = NULL;
 
 	buffer[0] = '\0';
-	if (fstat(process->folder, &status) != 0)
-		return;
-	user = getpwuid(status.st_uid);
-	if (user)
-		snprintf(buffer, size, "%s", user->pw_name);
-	else
-		snprintf(buffer, size, "%u", (unsigned)status.st_uid);
+	if (fstat(process->folder, &status) == 0)
+		permission_user_name(status.st_uid, buffer, size);
 }
 
 static void format_memory(uint64_t bytes, char *buffer, size_t size)

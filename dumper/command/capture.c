@@ -479,7 +479,7 @@ static int read_options(char **words, struct options *options)
 	*operands = NULL;
 	options->pid = *words ? process_parse_pid(*words) : 0;
 	if (!*words || **words == '\0' || strspn(*words, "0123456789") != strlen(*words))
-		return misused("capture: which process? A pid, please");
+		return misused("capture: which process?");
 	if (words[1])
 		return misused("capture: one process at a time");
 	if (options->pid == 0)

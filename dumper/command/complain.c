@@ -4,6 +4,7 @@
 #include "lib/base/escape.h"
 
 #include <stdarg.h>
+#include <string.h>
 
 int fail(struct heap_error *error)
 {
@@ -20,6 +21,8 @@ int misused(const char *format, ...)
 	va_start(arguments, format);
 	heap_vprint(stderr, NULL, format, arguments);
 	va_end(arguments);
-	fputs("; see heapsnap --help\n", stderr);
+	fputs(format[strlen(format) - 1] == '?' ? " See heapsnap --help\n"
+						: "; see heapsnap --help\n",
+	      stderr);
 	return STATUS_MISUSED;
 }

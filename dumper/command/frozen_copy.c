@@ -4,6 +4,7 @@
 #include "dumper/base/page_scan.h"
 #include "dumper/base/user_registers.h"
 #include "dumper/base/vast.h"
+#include "dumper/command/permission.h"
 #include "dumper/command/tracee_machine.h"
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
@@ -11,6 +12,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/close_range.h>
 #include <sched.h>
 #include <signal.h>
@@ -108,12 +110,12 @@ static struct heap_error *list_threads(const struct process *process, struct fro
 HEAP_MAKES_ERROR
 static struct heap_error *refuse_seize(const struct process *process)
 {
-	if (errno == EPERM || errno == EACCES)
-		return heap_error_create(
-			HEAP_ERROR_SYSTEM,
-			"%d may not be traced: it is another user's, runs set-user-id, has asked "
-			"not to be, or kernel.yama.ptrace_scope forbids it",
-			(int)process->pid);
+	char name[NAME_MAX + 1];
+
+	if (errno == EPERM || errno == EACCES) {
+		process_name(process, name, sizeof(name));
+		return permission_explain(process, name, "traced");
+	}
 	return heap_error_create_system("%d cannot be traced", (int)process->pid);
 }
 

@@ -132,6 +132,8 @@ bool process_read_status(const struct process *process, struct process_status *r
 			result->parent = atoi(value);
 		else if (strncmp(line, "TracerPid:\t", 11) == 0)
 			result->tracer = atoi(value);
+		else if (sscanf(line, "Uid:\t%u\t%u", &result->user, &result->effective_user) == 2)
+			continue;
 		else if (strncmp(line, "VmSize:\t", 8) == 0)
 			result->has_memory = true;
 		else if (strncmp(line, "Seccomp:\t", 9) == 0)

@@ -28,10 +28,11 @@ struct process {
 struct process_status {
 	char state; /**< a letter: R, S, D, T, Z... */
 	pid_t parent;
-	pid_t own_pid;    /**< in its own pid namespace */
-	pid_t tracer;     /**< 0: it is not traced */
-	bool has_memory;  /**< false of the kernel's threads, and while it ends */
-	bool is_filtered; /**< its system calls are, by seccomp(2) */
+	pid_t own_pid;              /**< in its own pid namespace */
+	pid_t tracer;               /**< 0: it is not traced */
+	uid_t user, effective_user; /**< as this user namespace sees them */
+	bool has_memory;            /**< false of the kernel's threads, and while it ends */
+	bool is_filtered;           /**< its system calls are, by seccomp(2) */
 	uint64_t pending, ignored, caught;
 };
 

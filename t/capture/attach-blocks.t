@@ -39,6 +39,12 @@ SKIP: {
     blocks_are_exact("jemalloc, $_ threads", 5000, program => 'live-blocks-explicit', args => [ 'live', split ' ' ],
         env => { LD_PRELOAD => $library }, own => 8)
         for '1 4000', '5 4000', '4 4000 crossed', '3 4000 apart';
+    # Profiles have records of their own in the heap.
+    blocks_are_exact("jemalloc, $_", 5000, program => 'live-blocks-explicit', args => [qw(live 4 2000 crossed)],
+        env => { LD_PRELOAD => $library, MALLOC_CONF => $_ }, own => /prof/ ? 60 : 8)
+        for 'narenas:1,background_thread:true', 'narenas:64,lg_tcache_max:22', 'tcache:false', 'percpu_arena:percpu', 'hpa:true',
+        'san_guard_small:4,san_guard_large:4,lg_san_uaf_align:12', 'cache_oblivious:false,dirty_decay_ms:0,muzzy_decay_ms:0',
+        'prof:true,lg_prof_sample:10';
 }
 
 SKIP: {

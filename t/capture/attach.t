@@ -212,7 +212,7 @@ SKIP: {
     # From a place that nobody may enter.
     system("mkdir -p /tmp/heapsnap-$$ && cp $build/heapsnap $build/heapsnap-writer /tmp/heapsnap-$$ && chmod 755 /tmp/heapsnap-$$");
     $output = `setpriv --reuid=65534 --clear-groups /tmp/heapsnap-$$/heapsnap attach $pid 2>&1`;
-    like $output, qr/^heapsnap: $pid \(steady\) may not be examined: it is another user's/, "another user's: why";
+    like $output, qr/^heapsnap: $pid \(steady\) may not be examined: it is another user's, root's, and you are nobody; root may$/, "another user's: why";
     system("rm -r /tmp/heapsnap-$$");
     is_whole($program, "steady\n", "another user's");
 }
@@ -305,8 +305,8 @@ SKIP: {
 like `$build/heapsnap $_ --help`, qr/^Usage: heapsnap run /, "$_ --help" for qw(run capture attach watch core list);
 like `$build/heapsnap attach 1 2 2>&1`, qr/attach: one process at a time, not 2, too/, 'two pids';
 
-like `$build/heapsnap attach 2>&1`, qr/attach: which process\?/, 'no pid';
-like `$build/heapsnap attach x 2>&1`, qr/attach: x is no pid/, 'not a pid';
+like `$build/heapsnap attach 2>&1`, qr/^heapsnap: attach: which process\? See heapsnap --help$/, 'no pid';
+like `$build/heapsnap attach x 2>&1`, qr/^heapsnap: attach: x is no pid; see heapsnap --help$/, 'not a pid';
 like `$build/heapsnap attach --types some 1 2>&1`, qr/attach: --types some: neither all nor none/, 'a wrong value';
 
 done_testing;
