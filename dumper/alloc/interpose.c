@@ -81,6 +81,9 @@ static void *reallocate(void *block, size_t size, uint64_t site)
 
 HEAPSNAP_API void *realloc(void *block, size_t size)
 {
+	// Some programs have nothing but realloc(), as Lua.
+	if (!block)
+		return heapsnap_allocate(size, 0);
 	return reallocate(block, size, HEAPSNAP_SITE);
 }
 

@@ -89,13 +89,14 @@ static bool is_in_wrapper(uint64_t address)
 static bool may_look_through(uint64_t address)
 {
 	int32_t before = heapsnap_effort_left;
-	bool is_known = heapsnap_wrappers_has(&tables->wrappers, address) ||
-			heapsnap_wrappers_knows(&tables->wrappers, address);
-	bool result;
+	bool is_known, result;
 
+	if (heapsnap_wrappers_has(&tables->wrappers, address))
+		return true;
+	is_known = heapsnap_wrappers_knows(&tables->wrappers, address);
 	if (!is_known && !heapsnap_effort_may(HEAPSNAP_EFFORT_SITES))
 		return false;
-	result = is_in_wrapper(address);
+	result = heapsnap_wrappers_add_transparent(&tables->wrappers, address);
 	if (!is_known)
 		heapsnap_effort_charge(HEAPSNAP_EFFORT_SITES,
 				       (uint32_t)(before - heapsnap_effort_left));
@@ -158,10 +159,13 @@ static uint64_t look_through(uint64_t size, uint64_t site, struct heapsnap_frame
 
 uint64_t heapsnap_hop(uint64_t size, uint64_t site, struct heapsnap_frame frame)
 {
-	uint64_t end = heapsnap_stack_end(frame.sp), way;
+	uint64_t end = heapsnap_stack_end(frame.sp), way, caller;
 
 	if (heapsnap_seen_at(site, size) == site)
 		return site;
+	caller = heapsnap_hop_simply(size, site, frame.sp);
+	if (caller != 0)
+		return caller;
 	for (int i = 0; i < HEAPSNAP_NESTED; i++) {
 		way = heapsnap_hop_find(site);
 		if ((way == 0 || way & HEAPSNAP_HOP_DISPLACED) && heapsnap_is_displaced(site, size))
@@ -343,6 +347,7 @@ static struct heapsnap_making observe(uint64_t size, uint64_t site, struct heaps
 	struct heapsnap_making making = { .site = look_through(size, site, frame) };
 	uint64_t looked_at = making.site;
 	struct heapsnap_kind *kind;
+	bool needs_look;
 
 	if (is_sampled)
 		making.backtrace = take_sample();
@@ -350,11 +355,14 @@ static struct heapsnap_making observe(uint64_t size, uint64_t site, struct heaps
 		return making;
 	heapsnap_closing_note(making.site);
 	kind = heapsnap_kinds_find(making.site, size);
-	if (kind && heapsnap_seen_is_closed(kind))
+	if (kind && heapsnap_seen_is_closed(kind)) {
 		heapsnap_seen_cache(making.site, size);
-	else if (kind && heapsnap_kind_needs_look(kind) && !try_examine(&making, size, kind))
+		return making;
+	}
+	needs_look = kind && heapsnap_kind_needs_look(kind);
+	if (needs_look && !try_examine(&making, size, kind))
 		heapsnap_seen_postpone(kind, making.site, size);
-	else if (making.site == looked_at && (!kind || !heapsnap_kind_needs_look(kind)))
+	else if (making.site == looked_at && (!needs_look || !heapsnap_kind_needs_look(kind)))
 		heapsnap_seen_close(kind, making.site, size);
 	return making;
 }

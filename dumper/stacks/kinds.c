@@ -121,6 +121,9 @@ static uint32_t looks_of(const struct heapsnap_kind *kind)
 {
 	uint32_t looks = __atomic_load_n(&kind->looks, __ATOMIC_RELAXED);
 
+	// No looks are no looks, of whichever generation.
+	if ((looks & ((1 << LOOK_BITS) - 1)) == 0)
+		return 0;
 	if (looks >> LOOK_BITS != generation_of(__atomic_load_n(&kind->site, __ATOMIC_RELAXED)))
 		return 0;
 	return looks & ((1 << LOOK_BITS) - 1);

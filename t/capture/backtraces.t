@@ -148,10 +148,13 @@ my $source = <<'END';
 #define APART __attribute__((noinline, noclone))
 void *kept[1000];
 int count;
+#ifndef ALLOCATE
+#define ALLOCATE malloc(size)
+#endif
 APART void *inner(size_t size)
 {
 	volatile char room[100];
-	void *block = malloc(size);
+	void *block = ALLOCATE;
 	room[0] = 1;
 	return block;
 }
@@ -186,7 +189,8 @@ int main(int argc, char **argv)
 }
 END
 my $mixed = q{-O2 -fomit-frame-pointer -D'APART_TOO=__attribute__((optimize("no-omit-frame-pointer")))'};
-for my $flags ('-O0', '-O2 -fomit-frame-pointer', '-O2 -fno-omit-frame-pointer', $mixed) {
+my @ways = map { "-O2 -D'ALLOCATE=$_'" } 'realloc(NULL, size)', 'calloc(1, size)';
+for my $flags ('-O0', '-O2 -fomit-frame-pointer', '-O2 -fno-omit-frame-pointer', $mixed, @ways) {
     $file = Heapsh::capture_source("$plugins/hops.c", "$ENV{CC} $flags -fno-builtin-malloc", text => $source);
     is_deeply sites(2001), { make_one => 100 }, "$flags: blocks of a wrapper's caller";
     is_deeply sites(2005), { make_five => 100 }, 'and of another';
