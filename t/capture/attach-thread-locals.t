@@ -1,7 +1,8 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-3.0-or-later
 # heapsnap attach and core find thread-local variables, though no library has asked the dynamic linker
-# for their places: those of the program, and those of a library in each model of access.
+# for their places: those of the program, those of a library in each model of access, and those of a
+# library that was loaded later, which each thread has somewhere else; the latter also with heapsnap run.
 use strict;
 use warnings;
 use lib 't/lib';
@@ -120,6 +121,24 @@ for my $way (
             system("$build/heapsnap core --file $directory/core.snap $directory/core.$process->{pid} >/dev/null 2>&1");
             is_found("$directory/core.snap", 'a core file');
         }
+        is join(' ', $process->finish), "done\n 0", "$name: the process goes on";
+    }
+}
+
+# The program above, without the library: that comes while it runs.
+my $program = Heapsh::content("$directory/main.c");
+$program =~ s/^void add_page\(long number\);/#include <dlfcn.h>\nstatic void (*add_page)(long number);/m or die;
+$program =~ s/^(\tfill\(\);\n\tfor)/\tadd_page = dlsym(dlopen("$directory\/later.so", RTLD_NOW), "add_page");\n$1/m or die;
+Heapsh::write_file("$directory/later.c", $program);
+SKIP: {
+    skip 'loaded later: cannot be built here', 18
+        unless build('gcc -g -O1 -fPIC -shared -o later.so library.c && gcc -g -O1 -pthread -o later later.c -ldl');
+    for my $way ('attach', 'run') {
+        my $name = "loaded later, $way";
+        my $process = Heapsh->start("$directory/later", bare => $way eq 'attach');
+        my $file = $way eq 'run' ? $process->capture : "$directory/later.snap";
+        system("$build/heapsnap attach --file $file $process->{pid} >/dev/null") if $way eq 'attach';
+        has_variable($file, $_, 'struct page', 80, $name) for qw(pages shared_pages);
         is join(' ', $process->finish), "done\n 0", "$name: the process goes on";
     }
 }

@@ -163,25 +163,17 @@ static struct heap_error *add_symbol_globals(struct capture *capture, const stru
 
 // --- thread-locals -----------------------------------------------------------
 
-static const struct heapsnap_tls_module *find_tls(const struct capture *capture,
-						  const struct module *module)
-{
-	for (uint32_t i = 0; i < capture->process.tls_module_count; i++) {
-		if (capture->process.tls_modules[i].bias == module->bias)
-			return &capture->process.tls_modules[i];
-	}
-	return NULL;
-}
-
 HEAP_MUST_CHECK
 static struct heap_error *add_thread_local(struct capture *capture, struct heap_root root,
-					   const struct heapsnap_tls_module *tls, uint64_t offset)
+					   const struct thread_storage *storage, uint64_t offset)
 {
 	root.kind = HEAP_ROOT_THREAD_LOCAL;
 	for (uint32_t i = 0; i < capture->process.thread_count; i++) {
-		if (capture->threads[i].thread_pointer == 0)
+		uint64_t block = thread_storage_block(capture, storage, i);
+
+		if (block == 0)
 			continue;
-		root.address = capture->threads[i].thread_pointer + (uint64_t)tls->offset + offset;
+		root.address = block + offset;
 		root.thread = i;
 
 		struct heap_error *error = add_variable(capture, &root);
@@ -195,9 +187,9 @@ static struct heap_error *add_thread_local(struct capture *capture, struct heap_
 HEAP_MUST_CHECK
 static struct heap_error *add_thread_locals(struct capture *capture, const struct module *module)
 {
-	const struct heapsnap_tls_module *tls = find_tls(capture, module);
+	const struct thread_storage storage = thread_storage_find(capture, module);
 
-	if (!tls)
+	if (!storage.is_known)
 		return NULL;
 	for (uint32_t i = 0; i < module->debug.variable_count; i++) {
 		const struct heap_dwarf_variable *variable = &module->debug.variables[i];
@@ -211,7 +203,8 @@ static struct heap_error *add_thread_locals(struct capture *capture, const struc
 		if (root.size > module->elf->tls_size - variable->address)
 			continue;
 
-		struct heap_error *error = add_thread_local(capture, root, tls, variable->address);
+		struct heap_error *error =
+			add_thread_local(capture, root, &storage, variable->address);
 
 		if (error)
 			return error;
@@ -263,7 +256,7 @@ static bool is_ambiguous(const struct module *module, const struct heap_symbol *
 HEAP_MUST_CHECK
 static struct heap_error *add_thread_local_symbol(struct capture *capture,
 						  const struct module *module,
-						  const struct heapsnap_tls_module *tls,
+						  const struct thread_storage *storage,
 						  const struct heap_symbol *symbol)
 {
 	CLEANUP_FREE char *name = heap_demangle(symbol->name);
@@ -279,7 +272,7 @@ static struct heap_error *add_thread_local_symbol(struct capture *capture,
 		root = describe_variable(capture, module, variable);
 	if (root.size == 0 || root.size > symbol->size)
 		root.size = symbol->size;
-	return add_thread_local(capture, root, tls, symbol->address);
+	return add_thread_local(capture, root, storage, symbol->address);
 }
 
 // Thread-local variables that debug information does not locate have symbols, once or twice: in
@@ -288,10 +281,10 @@ HEAP_MUST_CHECK
 static struct heap_error *add_thread_local_symbols(struct capture *capture,
 						   const struct module *module)
 {
-	const struct heapsnap_tls_module *tls = find_tls(capture, module);
+	const struct thread_storage storage = thread_storage_find(capture, module);
 	uint64_t end = module->elf->tls_size;
 
-	for (size_t i = 0; tls && i < module->elf->symbol_count; i++) {
+	for (size_t i = 0; storage.is_known && i < module->elf->symbol_count; i++) {
 		const struct heap_symbol *symbol = &module->elf->symbols[i];
 		bool is_first = i == 0 || symbol[-1].kind != symbol->kind ||
 				symbol[-1].address != symbol->address;
@@ -300,7 +293,7 @@ static struct heap_error *add_thread_local_symbols(struct capture *capture,
 		    symbol->address > end || symbol->size > end - symbol->address ||
 		    is_located(module, symbol->address))
 			continue;
-		HEAP_TRY(add_thread_local_symbol(capture, module, tls, symbol));
+		HEAP_TRY(add_thread_local_symbol(capture, module, &storage, symbol));
 	}
 	return NULL;
 }

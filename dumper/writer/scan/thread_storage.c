@@ -42,19 +42,31 @@ static bool is_plausible(const struct heap_elf_file *elf, int64_t offset)
 #endif
 }
 
+// glibc's entry: the block, and what is to be freed for it. The entry before the table is how many it has.
+static bool read_entry(const struct capture *capture, uint64_t pointer, uint64_t number,
+		       uint64_t *block)
+{
+	const uint64_t entry = 2 * sizeof(uint64_t);
+	uint64_t table, count;
+
+	return pointer != 0 &&
+	       image_read(&capture->image, pointer + DTV_OFFSET, &table, sizeof(table)) &&
+	       image_read(&capture->image, table - entry, &count, sizeof(count)) &&
+	       number <= count &&
+	       image_read(&capture->image, table + number * entry, block, sizeof(*block));
+}
+
 // Finds the offset that the tables of all threads have. @return false: they differ, or have none
 static bool find_in_tables(const struct capture *capture, uint64_t number, int64_t *offset)
 {
 	bool found = false;
 
 	for (uint32_t i = 0; i < capture->process.thread_count; i++) {
-		uint64_t pointer = capture->threads[i].thread_pointer, table, block;
+		uint64_t pointer = capture->threads[i].thread_pointer, block;
 
 		if (pointer == 0)
 			continue;
-		if (!image_read(&capture->image, pointer + DTV_OFFSET, &table, sizeof(table)) ||
-		    !image_read(&capture->image, table + number * 2 * sizeof(uint64_t), &block,
-				sizeof(block)))
+		if (!read_entry(capture, pointer, number, &block))
 			return false;
 		if (found && (int64_t)(block - pointer) != *offset)
 			return false;
@@ -75,6 +87,20 @@ static bool is_program(const struct capture *capture, const struct module *modul
 		       strcmp(module->path,
 			      heap_snapshot_string(old, old->modules[program].path)) == 0;
 	return capture->image.entry >= module->start && capture->image.entry < module->end;
+}
+
+// The module's number in the tables; 0: no word of the module has it.
+static uint64_t read_number(const struct capture *capture, const struct module *module)
+{
+	struct heap_tls_word word = heap_elf_find_tls_word(module->elf);
+	uint64_t number;
+
+	return word.kind == HEAP_TLS_MODULE &&
+			       image_read(&capture->image, module->bias + word.address, &number,
+					  sizeof(number)) &&
+			       number < HEAPSNAP_TLS_MODULES
+		       ? number
+		       : 0;
 }
 
 static bool find_offset(const struct capture *capture, const struct module *module, int64_t *offset)
@@ -115,4 +141,38 @@ void thread_storage_note_modules(struct capture *capture)
 		process->tls_modules[process->tls_module_count++] =
 			(struct heapsnap_tls_module){ module->bias, offset };
 	}
+}
+
+struct thread_storage thread_storage_find(const struct capture *capture,
+					  const struct module *module)
+{
+	const struct heapsnap_process *process = &capture->process;
+	struct thread_storage storage = { 0 };
+
+	if (!module->elf || module->elf->tls_size == 0)
+		return storage;
+	for (uint32_t i = 0; i < process->tls_module_count; i++) {
+		const struct heapsnap_tls_module *tls = &process->tls_modules[i];
+
+		// The library asks in one thread: what is far from it lies elsewhere in others.
+		if (tls->bias == module->bias && is_plausible(module->elf, tls->offset))
+			return (struct thread_storage){ .is_known = true, .offset = tls->offset };
+	}
+	storage.number = read_number(capture, module);
+	storage.is_known = storage.number > 0;
+	return storage;
+}
+
+uint64_t thread_storage_block(const struct capture *capture, const struct thread_storage *storage,
+			      uint32_t thread)
+{
+	uint64_t pointer = capture->threads[thread].thread_pointer, block;
+
+	if (pointer == 0)
+		return 0;
+	if (storage->number == 0)
+		return pointer + (uint64_t)storage->offset;
+	if (!read_entry(capture, pointer, storage->number, &block) || block % sizeof(uint64_t) != 0)
+		return 0; // all bits are set until the thread uses it
+	return image_find(&capture->image, block) ? block : 0;
 }
