@@ -255,4 +255,37 @@ for my $way (['libstdc++', 'g++', 1], ['libc++', 'clang++ -stdlib=libc++', 2]) {
     }
 }
 
+# {type} => [objects, size of the first] of a program that nobody prepared
+sub attached {
+    my ($compiler, $source) = @_;
+    return if system("$compiler -o $directory/bare $directory/$source.cc 2>$directory/errors") != 0;
+    my $file = Heapsh->start("$directory/bare", bare => 1)->attach_and_finish;
+    my %type;
+    for my $object (@{ Heapsh::ask_json($file, 'find')->{objects} }) {
+        my $entry = $type{ $object->{type} =~ s/^(?:struct|class) //r =~ s/\[\d+\]$//r } //= [0, $object->{size}];
+        $entry->[0]++;
+    }
+    return \%type;
+}
+
+# Neither sites nor the sizes that were requested are known then: each container tells the nodes that are its own.
+SKIP: {
+    if (my $why = Heapsh::attach_refusal()) { skip $why, 12 }
+    my $found = attached('g++ -O2 -s', 'library');
+    is_deeply $found->{'std::_Rb_tree_node<{std::string, long, zero[5]}>'}, [50, 120], 'attached: a map' or diag explain $found;
+    is_deeply $found->{'std::_Rb_tree_node<{long}>'}, [50, 40], 'a set';
+    is_deeply $found->{'std::_List_node<{long, zero[5]}>'}, [50, 72], 'a list';
+    is_deeply $found->{'std::__detail::_Hash_node<{long[2], zero[5]}>'}, [50, 72], 'an unordered map with nodes of that size';
+    is_deeply $found->{'std::__detail::_Hash_node<{long}>'}, [50, 24], 'an unordered set';
+    is_deeply $found->{'std::_List_node<{ptr}>'}, [50, 24], 'a list of pointers';
+    is $found->{'std::__detail::_Hash_node_base *'}[0], 2, 'the tables of both';
+    is scalar(grep { /node/ } keys %$found), 7, 'and no other' or diag explain $found;
+
+    $found = attached('g++ -O2 -s', 'fields');
+    is $found->{'vector element {std::string}'}[0], 20, 'vectors of strings' or diag explain $found;
+    is $found->{'vector element {std::shared_ptr}'}[0], 1, 'a vector of shared pointers';
+    is_deeply [grep { /^std::_Rb_tree_node<\{long, (?!long)/ } keys %$found], ['std::_Rb_tree_node<{long, vector}>'], 'a map of vectors';
+    is_deeply [ grep { /node/ } keys %{ attached('g++ -O2 -s', 'ring') } ], [], 'a list of another library';
+}
+
 done_testing;

@@ -19,6 +19,7 @@ enum {
 	HEAD_WORDS = HEAD_BEFORE + 1 + HEAD_AFTER,
 	MAX_TEXT = 64,    // letters that are read
 	INLINE_TEXT = 15, // letters of libstdc++'s strings without a block
+	LEAST_TEXT = 4,   // letters that are no chance, where the size of the block is no proof
 	MAX_FAILED = 8,   // nodes that walks without success may visit, for each object
 };
 
@@ -58,10 +59,26 @@ static uint64_t head_word(const struct head *head, int at)
 
 // --- nodes ---------------------------------------------------------------------
 
+// True if sites are known, and sizes are those that the program requested.
+static bool is_prepared(const struct search *search)
+{
+	return search->capture->block_sizes == BLOCK_SIZES_EXACT;
+}
+
 // True for a block of operator new, with which the libraries allocate. So an intrusive list of C is no container.
 static bool is_from_new(const struct search *search, heap_object_id object)
 {
-	return search->capture->objects.flags[object] & HEAPSNAP_BLOCK_NEW;
+	return !is_prepared(search) ||
+	       (search->capture->objects.flags[object] & HEAPSNAP_BLOCK_NEW);
+}
+
+// True if blocks of two sizes may be nodes of one container.
+static bool are_alike(const struct search *search, uint64_t size, uint64_t other)
+{
+	enum block_sizes sizes = search->capture->block_sizes;
+
+	return size < other ? block_may_hold(sizes, other, size)
+			    : block_may_hold(sizes, size, other);
 }
 
 // Reads a node, if a block of that size begins there.
@@ -72,7 +89,8 @@ static bool read_node(const struct search *search, uint64_t address, uint64_t si
 
 	*object = objects_find(objects, address);
 	if (*object == HEAP_NO_OBJECT || objects_address(objects, *object) != address ||
-	    objects_size(objects, *object) != size || !is_from_new(search, *object))
+	    !are_alike(search, objects_size(objects, *object), size) ||
+	    !is_from_new(search, *object))
 		return false;
 	memset(words, 0, NODE_WORDS * WORD);
 	pages_read(search->pages, address, words,
@@ -80,10 +98,21 @@ static bool read_node(const struct search *search, uint64_t address, uint64_t si
 	return true;
 }
 
-static void mark(const struct search *search, enum container_part part)
+HEAP_MUST_CHECK
+static struct heap_error *mark(const struct search *search, enum container_part part)
 {
+	struct container_nodes *nodes = search->nodes;
+	struct container container = { .part = (uint8_t)part,
+				       .first = nodes->members.count,
+				       .count = (uint32_t)search->found.count };
+
 	for (size_t i = 0; i < search->found.count; i++)
-		search->nodes->part[search->found.items[i]] = (uint8_t)part;
+		nodes->part[search->found.items[i]] = (uint8_t)part;
+	if (is_prepared(search))
+		return NULL;
+	for (size_t i = 0; i < search->found.count; i++)
+		HEAP_TRY(heap_array_append(&nodes->members, search->found.items[i]));
+	return heap_array_append(&nodes->containers, container);
 }
 
 /*
@@ -167,9 +196,9 @@ static struct heap_error *walk_tree(struct tree_walk *walk, uint64_t count)
 		if (!step_next(walk))
 			return NULL;
 	}
-	if (walk->at == walk->start && search->found.count == count)
-		mark(search, CONTAINER_TREE_NODE);
-	return NULL;
+	return walk->at == walk->start && search->found.count == count
+		       ? mark(search, CONTAINER_TREE_NODE)
+		       : NULL;
 }
 
 HEAP_MUST_CHECK
@@ -223,9 +252,8 @@ static struct heap_error *walk_list(struct search *search, const struct head *he
 		before = at;
 		at = words[0];
 	}
-	if (at == head->slot && before == head_word(head, 1))
-		mark(search, CONTAINER_LIST_NODE);
-	return NULL;
+	return at == head->slot && before == head_word(head, 1) ? mark(search, CONTAINER_LIST_NODE)
+								: NULL;
 }
 
 HEAP_MUST_CHECK
@@ -284,15 +312,17 @@ static struct heap_error *try_hash_table(struct search *search, const struct hea
 	uint64_t count = head_word(head, 3);
 	bool all;
 
-	if (head_word(head, 1) * WORD != head->size || !is_load_factor(head_word(head, 4)) ||
-	    count == 0 || count > search->capture->objects.count || is_exhausted(search))
+	if (head_word(head, 1) > head->size ||
+	    !block_may_hold(search->capture->block_sizes, head->size, head_word(head, 1) * WORD) ||
+	    !is_load_factor(head_word(head, 4)) || count == 0 ||
+	    count > search->capture->objects.count || is_exhausted(search))
 		return NULL;
 	HEAP_TRY(walk_hash_table(search, head_word(head, 2), count, &all));
 	if (!all) {
 		search->failed += search->found.count;
 		return NULL;
 	}
-	mark(search, CONTAINER_HASH_NODE);
+	HEAP_TRY(mark(search, CONTAINER_HASH_NODE));
 	search->nodes->part[head->target] = CONTAINER_BUCKETS;
 	return NULL;
 }
@@ -309,18 +339,30 @@ static bool read_string(bool is_libcxx, const struct head *head, uint64_t *size,
 	return !is_libcxx || (capacity & 1);
 }
 
+// True if letters may be those of a string. Where sizes are rounded, only those of a text tell it from other blocks.
+static bool are_letters(const struct search *search, const unsigned char *letters, uint64_t length)
+{
+	for (uint64_t i = 0; i < length; i++) {
+		if (letters[i] == '\0' ||
+		    (!is_prepared(search) && letters[i] < ' ' && !strchr("\t\n\r", letters[i])))
+			return false;
+	}
+	return is_prepared(search) || length >= LEAST_TEXT;
+}
+
 static void try_text(struct search *search, const struct head *head)
 {
-	char letters[MAX_TEXT];
+	unsigned char letters[MAX_TEXT];
 	uint64_t size, length;
 	char end;
 
-	if (!read_string(search->nodes->is_libcxx, head, &size, &length) || size != head->size ||
-	    length >= size || size <= INLINE_TEXT + 1)
+	if (!read_string(search->nodes->is_libcxx, head, &size, &length) ||
+	    !block_may_hold(search->capture->block_sizes, head->size, size) || length >= size ||
+	    size <= INLINE_TEXT + 1)
 		return;
 	pages_read(search->pages, head->address + length, &end, 1);
 	pages_read(search->pages, head->address, letters, length < MAX_TEXT ? length : MAX_TEXT);
-	if (end == '\0' && !memchr(letters, '\0', length < MAX_TEXT ? length : MAX_TEXT))
+	if (end == '\0' && are_letters(search, letters, length < MAX_TEXT ? length : MAX_TEXT))
 		search->nodes->part[head->target] = CONTAINER_TEXT;
 }
 
@@ -443,6 +485,8 @@ void container_nodes_deinit(struct container_nodes *nodes)
 {
 	free(nodes->part);
 	nodes->part = NULL;
+	heap_array_deinit(&nodes->containers);
+	heap_array_deinit(&nodes->members);
 }
 
 uint64_t container_nodes_value(const struct container_nodes *nodes, enum container_part part)

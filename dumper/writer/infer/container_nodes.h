@@ -12,9 +12,11 @@
  *
  * A pointer to a block's start may be in such a head. It is one if all nodes lead back to it, all are
  * blocks of one size, and they are as many as it says. The layouts are those of the ABIs of libstdc++ and libc++.
+ * In a process that nobody prepared, sizes are rounded, and nothing tells which blocks are of operator new.
  */
 
 #include "dumper/writer/scan/capture.h"
+#include "lib/base/array.h"
 
 /** A part of a container. */
 enum container_part {
@@ -27,9 +29,19 @@ enum container_part {
 	CONTAINER_PARTS,
 };
 
+/** A container with nodes. */
+struct container {
+	uint8_t part;   /**< what its nodes are */
+	size_t first;   /**< of its nodes, in container_nodes.members */
+	uint32_t count; /**< of these */
+};
+
 struct container_nodes {
 	uint8_t *part;  /**< [objects] enum container_part */
 	bool is_libcxx; /**< they are libc++'s; else libstdc++'s */
+	/** All of them, and their nodes, where nothing else tells nodes of one size apart: no sites are known. */
+	struct HEAP_ARRAY(struct container) containers;
+	struct HEAP_ARRAY(heap_object_id) members;
 };
 
 /**

@@ -163,17 +163,7 @@ static inline uint64_t layouts_size(const struct layouts *layouts, heap_type_id 
 /** The bytes of a block of @p size that may be beyond the requested size. */
 static inline uint64_t layouts_slack(const struct layouts *layouts, uint64_t size)
 {
-	const uint64_t least = 24, even = 128;
-
-	switch (layouts->block_sizes) {
-	case BLOCK_SIZES_GLIBC:
-		return size <= least ? size : 15;
-	case BLOCK_SIZES_GEOMETRIC:
-		return size <= even ? (size <= 16 ? 7 : 15)
-				    : (UINT64_C(1) << (63 - __builtin_clzll(size - 1)) >> 2) - 1;
-	default:
-		return 0;
-	}
+	return block_slack(layouts->block_sizes, size);
 }
 
 /** The type of an array's elements, which are no arrays themselves; any other type as layouts_strip() has it. */

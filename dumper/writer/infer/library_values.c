@@ -78,7 +78,14 @@ size_t library_values_words(const struct library_values *values, enum library_va
 
 // --- strings and vectors -------------------------------------------------------
 
-// The block of operator new that begins at an address and has a size, or HEAP_NO_OBJECT.
+// True for a block of operator new. In a process that nobody prepared, any may be one.
+static bool is_from_new(const struct library_values *values, heap_object_id object)
+{
+	return values->capture->block_sizes != BLOCK_SIZES_EXACT ||
+	       (values->capture->objects.flags[object] & HEAPSNAP_BLOCK_NEW);
+}
+
+// The block of operator new that begins at an address and was requested with a size, or HEAP_NO_OBJECT.
 static heap_object_id find_block(const struct library_values *values, uint64_t address,
 				 uint64_t size)
 {
@@ -86,7 +93,8 @@ static heap_object_id find_block(const struct library_values *values, uint64_t a
 	heap_object_id object = objects_find(objects, address);
 
 	if (object == HEAP_NO_OBJECT || objects_address(objects, object) != address ||
-	    objects_size(objects, object) != size || !(objects->flags[object] & HEAPSNAP_BLOCK_NEW))
+	    !block_may_hold(values->capture->block_sizes, objects_size(objects, object), size) ||
+	    !is_from_new(values, object))
 		return HEAP_NO_OBJECT;
 	return object;
 }
@@ -187,8 +195,7 @@ static bool leads_back(const struct library_values *values, uint64_t node, uint6
 	uint64_t back;
 
 	if (object == HEAP_NO_OBJECT || objects_address(objects, object) != node ||
-	    objects_size(objects, object) <= (word + 1) * WORD ||
-	    !(objects->flags[object] & HEAPSNAP_BLOCK_NEW))
+	    objects_size(objects, object) <= (word + 1) * WORD || !is_from_new(values, object))
 		return false;
 	pages_read(values->pages, node + word * WORD, &back, sizeof(back));
 	return back == address;

@@ -62,6 +62,11 @@ struct search {
 	heap_type_id library[LIBRARY_VALUES]; // their types
 };
 
+const char *node_types_template(enum container_part part, bool is_libcxx)
+{
+	return is_libcxx ? templates[part].libcxx : templates[part].stdcxx;
+}
+
 // --- instances by symbols ------------------------------------------------------
 
 static enum container_part part_of_symbol(const char *symbol)
@@ -89,9 +94,8 @@ static struct heap_error *read_instance(const struct search *search, const char 
 		return NULL;
 	length = library_rules_made(&match, name, sizeof(name));
 	for (int part = 0; part < CONTAINER_PARTS; part++) {
-		const char *template = search->node_types->nodes->is_libcxx
-					       ? templates[part].libcxx
-					       : templates[part].stdcxx;
+		const char *template = node_types_template((enum container_part)part,
+							   search->node_types->nodes->is_libcxx);
 
 		if (template && strncmp(name, template, strlen(template)) == 0)
 			instance->part = (uint8_t)part;
@@ -387,8 +391,7 @@ static struct heap_error *add_node(struct search *search, enum container_part pa
 	if (size <= start || size > MAX_WORDS * WORD)
 		return NULL;
 	HEAP_TRY(add_value(search, start, size, &value));
-	snprintf(name, sizeof(name), "%s%s%s>",
-		 is_libcxx ? templates[part].libcxx : templates[part].stdcxx,
+	snprintf(name, sizeof(name), "%s%s%s>", node_types_template(part, is_libcxx),
 		 heap_types_string(search->types, search->types->types[value].name),
 		 is_libcxx ? ", void*" : "");
 	HEAP_TRY(library_types_find(search->node_types->library, name, strlen(name), result));
@@ -415,8 +418,7 @@ static struct heap_error *add_list_of_pointers(struct search *search, uint64_t s
 	if (target == HEAP_NO_TYPE)
 		return NULL;
 	snprintf(name, sizeof(name), "%s%s*%s>",
-		 search->node_types->nodes->is_libcxx ? templates[CONTAINER_LIST_NODE].libcxx
-						      : templates[CONTAINER_LIST_NODE].stdcxx,
+		 node_types_template(CONTAINER_LIST_NODE, search->node_types->nodes->is_libcxx),
 		 heap_types_string(search->types, search->types->types[target].name),
 		 search->node_types->nodes->is_libcxx ? ", void*" : "");
 	HEAP_TRY(library_types_find(search->node_types->library, name, strlen(name), result));

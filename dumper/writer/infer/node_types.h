@@ -30,6 +30,9 @@ struct node_types {
 	heap_type_id *result;        /**< [kinds] gets their types, or elements', if any */
 };
 
+/** The name of the template of a container's nodes, up to the value's type; NULL: it is no node. */
+const char *node_types_template(enum container_part part, bool is_libcxx);
+
 /** Finds the types of all kinds of nodes. */
 HEAP_MUST_CHECK
 struct heap_error *node_types_find(struct node_types *node_types);

@@ -10,10 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	NAME_SIZE = 256,
-};
-
 static const char *const class_names[FIELD_CLASSES] = {
 	[FIELD_NOTHING] = "zero",      [FIELD_POINTER] = "ptr", [FIELD_TEXT_POINTER] = "text",
 	[FIELD_TEXT] = "char",         [FIELD_NUMBER] = "long", [FIELD_NEXT] = "next",
@@ -27,17 +23,16 @@ static uint64_t end_of(const struct shape *shape)
 	return last ? last->offset + last->words * 8 : 0;
 }
 
-static void append(char name[NAME_SIZE], const char *text, uint64_t count)
+static void append(char name[SHAPE_NAME_SIZE], const char *text, uint64_t count)
 {
 	size_t length = strlen(name);
 
-	snprintf(name + length, NAME_SIZE - length, count > 1 ? "%s[%" PRIu64 "]" : "%s", text,
-		 count);
+	snprintf(name + length, SHAPE_NAME_SIZE - length, count > 1 ? "%s[%" PRIu64 "]" : "%s",
+		 text, count);
 }
 
-// "{ptr, ptr, text, long[3]}", "list node {next, long}"
-static void describe(const struct shape_types *table, const struct shape *shape,
-		     char name[NAME_SIZE])
+void shape_types_describe(const struct shape_types *table, const struct shape *shape,
+			  char name[SHAPE_NAME_SIZE])
 {
 	strcpy(name, shape->is_element ? "vector element {"
 		     : shape->is_tree  ? "tree node {"
@@ -170,10 +165,10 @@ struct heap_error *shape_types_find(struct shape_types *table, const struct shap
 				    heap_type_id *result)
 {
 	const struct heap_types *types = table->types;
-	char name[NAME_SIZE];
+	char name[SHAPE_NAME_SIZE];
 	uint32_t number;
 
-	describe(table, shape, name);
+	shape_types_describe(table, shape, name);
 
 	uint64_t hash = heap_hash_mix(heap_hash_string(name), shape->size);
 

@@ -11,6 +11,10 @@
 #include "dumper/writer/infer/shape_fields.h"
 #include "lib/base/hash_table.h"
 
+enum {
+	SHAPE_NAME_SIZE = 256,
+};
+
 struct shape_types {
 	const struct shape_reader *reader;
 	struct heap_types *types; /**< the capture's */
@@ -32,6 +36,10 @@ void shape_types_deinit(struct shape_types *table);
 HEAP_MUST_CHECK
 struct heap_error *shape_types_add_members(struct shape_types *table, const struct shape *shape,
 					   heap_type_id id);
+
+/** Writes the name of a shape: "{ptr, ptr, text, long[3]}", "list node {next, long}". */
+void shape_types_describe(const struct shape_types *table, const struct shape *shape,
+			  char name[SHAPE_NAME_SIZE]);
 
 /** Finds the struct of a shape, or adds it: the same one for all kinds that look alike. */
 HEAP_MUST_CHECK

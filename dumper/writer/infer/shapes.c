@@ -3,6 +3,7 @@
 
 #include "dumper/writer/base/progress.h"
 #include "dumper/writer/infer/base_types.h"
+#include "dumper/writer/infer/found_containers.h"
 #include "dumper/writer/infer/shape_types.h"
 #include "dumper/writer/infer/vector_elements.h"
 #include "dumper/writer/scan/sites.h"
@@ -300,6 +301,7 @@ static struct heap_error *name_blocks(struct capture *capture)
 	HEAP_TRY(shape_reader_init(&naming.reader, capture, character));
 	HEAP_TRY(shape_types_init(&naming.types, &naming.reader, types));
 	sort_members(&naming);
+	HEAP_TRY(found_containers_name(capture, &naming.reader, &naming.types));
 	HEAP_TRY(name_all(&naming));
 	HEAP_TRY(learn_sizes(&naming));
 	return fill_classes(&naming);

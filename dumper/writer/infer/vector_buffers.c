@@ -14,6 +14,12 @@ enum {
 struct search {
 	const struct library_values *values;
 	const bool *is_wanted;
+	vector_buffers_visitor *visit;
+	void *context;
+};
+
+struct gathering {
+	const struct capture *capture;
 	struct vector_buffers *buffers;
 	uint8_t *seen; // [objects / 8] a bit for each
 };
@@ -30,19 +36,20 @@ static uint64_t greatest_divisor(uint64_t a, uint64_t b)
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *note(struct search *search, heap_object_id object, uint64_t used)
+static struct heap_error *note(void *context, heap_object_id object, uint64_t used,
+			       uint64_t capacity)
 {
-	const struct capture *capture = search->values->capture;
-	struct vector_buffers *buffers = search->buffers;
+	const struct gathering *gathering = context;
+	const struct capture *capture = gathering->capture;
+	struct vector_buffers *buffers = gathering->buffers;
 	uint32_t kind = capture->objects.kind[object], site = capture->site_of_kind[kind];
 	uint64_t *stride = &buffers->stride[site];
 	uint8_t bit = (uint8_t)(1 << object % 8);
 
-	*stride = greatest_divisor(objects_size(&capture->objects, object),
-				   greatest_divisor(used, *stride));
-	if (search->seen[object / 8] & bit)
+	*stride = greatest_divisor(capacity, greatest_divisor(used, *stride));
+	if (gathering->seen[object / 8] & bit)
 		return NULL;
-	search->seen[object / 8] |= bit;
+	gathering->seen[object / 8] |= bit;
 	if (buffers->count[kind]++ >= SAMPLES)
 		return NULL;
 	return heap_array_append(&buffers->samples, (struct vector_buffer){ object, site, used });
@@ -63,7 +70,7 @@ static struct heap_error *try_slot(struct search *search, uint64_t slot, heap_ob
 		return NULL;
 	if (library_values_is_vector(search->values, words, &buffer) != LIBRARY_PROVEN)
 		return NULL;
-	return note(search, buffer, words[1] - words[0]);
+	return search->visit(search->context, buffer, words[1] - words[0], words[2] - words[0]);
 }
 
 HEAP_MUST_CHECK
@@ -108,22 +115,30 @@ static int compare_samples(const void *a, const void *b)
 	return left->object < right->object ? -1 : left->object > right->object;
 }
 
+struct heap_error *vector_buffers_visit(const struct library_values *values, const bool *is_wanted,
+					vector_buffers_visitor *visit, void *context)
+{
+	struct search search = {
+		.values = values, .is_wanted = is_wanted, .visit = visit, .context = context
+	};
+
+	HEAP_TRY(try_roots(&search));
+	return try_objects(&search);
+}
+
 struct heap_error *vector_buffers_find(struct vector_buffers *buffers,
 				       const struct library_values *values, const bool *is_wanted)
 {
 	const struct capture *capture = values->capture;
 	CLEANUP_FREE uint8_t *seen = calloc((size_t)capture->objects.count / 8 + 1, 1);
-	struct search search = {
-		.values = values, .is_wanted = is_wanted, .buffers = buffers, .seen = seen
-	};
+	struct gathering gathering = { .capture = capture, .buffers = buffers, .seen = seen };
 
 	buffers->count = calloc((size_t)capture->objects.kinds.count + 1, sizeof(*buffers->count));
 	buffers->stride =
 		calloc((size_t)capture->snapshot.site_count + 1, sizeof(*buffers->stride));
 	if (!seen || !buffers->count || !buffers->stride)
 		return heap_error_out_of_memory();
-	HEAP_TRY(try_roots(&search));
-	HEAP_TRY(try_objects(&search));
+	HEAP_TRY(vector_buffers_visit(values, is_wanted, note, &gathering));
 	if (buffers->samples.count > 0)
 		qsort(buffers->samples.items, buffers->samples.count,
 		      sizeof(*buffers->samples.items), compare_samples);

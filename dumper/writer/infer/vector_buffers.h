@@ -28,6 +28,19 @@ struct vector_buffers {
 		struct vector_buffer) samples; /**< some of each kind, sorted by their sites */
 };
 
+/** @param used  bytes of elements. @return an error, which ends the visit */
+typedef struct heap_error *vector_buffers_visitor(void *context, heap_object_id buffer,
+						  uint64_t used, uint64_t capacity);
+
+/**
+ * Visits the blocks of all vectors, once for each vector.
+ *
+ * @param is_wanted  [kinds of objects] blocks of others are left out
+ */
+HEAP_MUST_CHECK
+struct heap_error *vector_buffers_visit(const struct library_values *values, const bool *is_wanted,
+					vector_buffers_visitor *visit, void *context);
+
 /**
  * Finds the vectors of all blocks.
  *

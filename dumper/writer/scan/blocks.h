@@ -28,6 +28,34 @@ enum block_sizes {
 	BLOCK_SIZES_GEOMETRIC, /**< to one of four sizes between two powers of 2, or more: jemalloc, mimalloc, tcmalloc */
 };
 
+/** Bytes of a block that the program may not have requested. @param size  bytes of the block */
+static inline uint64_t block_slack(enum block_sizes sizes, uint64_t size)
+{
+	const uint64_t least = 24, even = 128;
+
+	switch (sizes) {
+	case BLOCK_SIZES_GLIBC:
+		return size <= least ? size : 15;
+	case BLOCK_SIZES_GEOMETRIC:
+		return size <= even ? (size <= 16 ? 7 : 15)
+				    : (UINT64_C(1) << (63 - __builtin_clzll(size - 1)) >> 2) - 1;
+	default:
+		return 0;
+	}
+}
+
+/** True if a request of some bytes may have got a block of a size. */
+static inline bool block_may_hold(enum block_sizes sizes, uint64_t size, uint64_t bytes)
+{
+	const uint64_t rest = 16;                        // of a free chunk, too small to be one
+	const uint64_t page = 4096, mapped = 128 * 1024; // mappings of their own end with a page
+	uint64_t slack = block_slack(sizes, size);
+
+	if (sizes == BLOCK_SIZES_GLIBC)
+		slack += size < mapped ? rest : page;
+	return bytes <= size && size - bytes <= slack;
+}
+
 struct block {
 	uint64_t address;
 	uint64_t size; /**< usable bytes */
