@@ -154,6 +154,12 @@ static enum reading read_text(const struct inference *inference, heap_object_id 
 		       : READING_OTHER;
 }
 
+bool block_prefixes_end_before_text(const struct inference *inference, heap_object_id object,
+				    uint32_t offset, uint64_t *words)
+{
+	return read_text(inference, object, offset, words) == READING_PREFIX;
+}
+
 // The method table that a block points to where the struct behind a prefix has a pointer to a struct, or NULL.
 static const struct method_table *find_table(const struct inference *inference,
 					     heap_object_id object, const struct lead *lead)

@@ -56,6 +56,14 @@ struct block_prefixes {
 };
 
 /**
+ * True if a block has a text that begins at an offset, and none that begins before.
+ *
+ * @param words  [CONTENT_WORDS + 1] are overwritten
+ */
+bool block_prefixes_end_before_text(const struct inference *inference, heap_object_id object,
+				    uint32_t offset, uint64_t *words);
+
+/**
  * Finds the prefixes of blocks on which there are hints.
  *
  * @param is_thorough  also if there are few new hints

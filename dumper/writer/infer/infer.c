@@ -23,6 +23,7 @@
 #include "dumper/writer/infer/shapes.h"
 #include "dumper/writer/infer/text_headers.h"
 #include "dumper/writer/infer/site_containers.h"
+#include "dumper/writer/infer/unaligned_texts.h"
 #include "dumper/writer/infer/void_pointers.h"
 
 #include "lib/base/cleanup.h"
@@ -256,6 +257,17 @@ static struct heap_error *cut_early(struct inference *inference, int small, uint
 	return *named == 0 ? pools_cut(inference, false, named) : NULL;
 }
 
+// Texts behind their length, which pointers to characters or void pointers lead to. Void pointers are followed once:
+// of the blocks that they lead to, ever more become known.
+HEAP_MUST_CHECK
+static struct heap_error *name_prefixed_texts(struct inference *inference, uint64_t *named)
+{
+	if (!inference->has_texts)
+		HEAP_TRY(unaligned_texts_hint(inference));
+	inference->has_texts = true;
+	return block_prefixes_find(inference, BLOCK_PREFIX_TEXTS, true, named);
+}
+
 // Runs one step: the best evidence that is left, and its consequences. The step is cheap if it
 // visited news only: a list whose pointers lead to a member of its nodes is named two nodes
 // at a time, in as many steps.
@@ -279,7 +291,7 @@ static struct heap_error *advance(struct inference *inference, int small, uint64
 	if (*named == 0)
 		HEAP_TRY(find_runtimes(inference, true, named));
 	if (*named == 0)
-		HEAP_TRY(block_prefixes_find(inference, BLOCK_PREFIX_TEXTS, true, named));
+		HEAP_TRY(name_prefixed_texts(inference, named));
 	if (*named == 0 && pass(inference, &inference->unions, FEW_FOR_UNIONS))
 		HEAP_TRY(union_tags_learn(inference, named));
 	if (*named == 0 && pass(inference, &inference->lengths, FEW_NEW))

@@ -246,12 +246,25 @@ static struct heap_error *sort_members(struct kinds *kinds, const struct objects
 	return NULL;
 }
 
+// Finds the sites whose blocks count for those of callers.
+static void find_wrappers(struct kinds *kinds, const struct capture *capture)
+{
+	for (uint32_t i = 0; i < capture->objects.kinds.count; i++) {
+		heap_site_id maker = capture->maker_of_kind[i];
+
+		if (maker < kinds->sites && capture->site_of_kind[i] != maker)
+			kinds->is_wrapper[maker] = true;
+	}
+}
+
 struct heap_error *kinds_init(struct kinds *kinds, struct capture *capture)
 {
 	kinds->sites = capture->snapshot.site_count;
 	kinds->site_types = calloc((size_t)kinds->sites + 1, sizeof(*kinds->site_types));
-	if (!kinds->site_types)
+	kinds->is_wrapper = calloc((size_t)kinds->sites + 1, sizeof(*kinds->is_wrapper));
+	if (!kinds->site_types || !kinds->is_wrapper)
 		return heap_error_out_of_memory();
+	find_wrappers(kinds, capture);
 	for (heap_site_id i = 0; i < kinds->sites && !progress_is_late(); i++) {
 		progress_flush(); // one may take long: all variables of its function are read
 		HEAP_TRY(site_types_find(capture, i, &kinds->site_types[i]));
@@ -332,6 +345,7 @@ void kinds_deinit(struct kinds *kinds)
 	for (uint32_t i = 0; kinds->site_types && i < kinds->sites; i++)
 		free(kinds->site_types[i].list);
 	free(kinds->site_types);
+	free(kinds->is_wrapper);
 	free(kinds->kinds);
 	free(kinds->members);
 	free(kinds->of);

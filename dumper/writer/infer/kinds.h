@@ -44,6 +44,7 @@ struct kinds {
 	uint32_t *of;    /**< [objects] its kind; NULL: see of_kind, and kinds_of() */
 	uint8_t *prefix; /**< [objects] the common prefix that has its tag; NULL, 0: none */
 	struct site_types *site_types; /**< [sites] */
+	bool *is_wrapper; /**< [sites] blocks of its kinds have other sites: those of its callers */
 	uint32_t sites;
 	uint64_t counted; /**< the changes of claims and hints when members were counted */
 };

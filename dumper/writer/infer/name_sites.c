@@ -62,6 +62,21 @@ static bool may_repeat(const struct inference *inference, const struct content *
 	return content_score(inference, content, type, claim.elements) >= must_prove;
 }
 
+bool naming_may_repeat(const struct inference *inference, heap_object_id object, heap_type_id type,
+		       uint64_t *words)
+{
+	struct content content;
+
+	content_read(inference, object, words, &content);
+	return may_repeat(inference, &content, type, false);
+}
+
+uint64_t naming_elements(const struct inference *inference, heap_object_id object,
+			 heap_type_id type)
+{
+	return fit_any(inference, type, object).elements;
+}
+
 // True for what is a text, whoever has asked for it. A number may look like one that is shorter than a word.
 static bool is_plain_text(const struct inference *inference, const struct content *content)
 {
@@ -305,5 +320,5 @@ struct heap_error *name_site(struct inference *inference, const struct site_summ
 	type = find_meant_bytes(inference, site, samples, count, words);
 	if (type != HEAP_NO_TYPE)
 		return claim_site(inference, site, type, RANK_SITE, words, claimed);
-	return NULL;
+	return name_callers(inference, site, words, claimed);
 }

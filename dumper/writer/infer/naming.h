@@ -62,6 +62,23 @@ HEAP_MUST_CHECK
 struct heap_error *name_site(struct inference *inference, const struct site_summary *site,
 			     bool is_counted, uint64_t *words, uint64_t *claimed);
 
+/**
+ * Names the blocks of a wrapper's callers, each of which makes arrays or texts of one type.
+ *
+ * @param words  [CONTENT_WORDS + 1] are overwritten
+ */
+HEAP_MUST_CHECK
+struct heap_error *name_callers(struct inference *inference, const struct site_summary *maker,
+				uint64_t *words, uint64_t *claimed);
+
+/** True if a block may be one or several of a type, by its size, hints and content. @param words  likewise */
+bool naming_may_repeat(const struct inference *inference, heap_object_id object, heap_type_id type,
+		       uint64_t *words);
+
+/** The number of elements of a type that a block has room for. */
+uint64_t naming_elements(const struct inference *inference, heap_object_id object,
+			 heap_type_id type);
+
 /** Claims the type of a candidate for one block. */
 HEAP_MUST_CHECK
 struct heap_error *naming_claim_member(struct inference *inference, heap_object_id object,

@@ -139,6 +139,37 @@ static bool has_payload(const struct inference *inference, heap_object_id object
 	return false;
 }
 
+// True if a pointer of a struct to anything but structs leads to what lies behind it in its own block, as in a string
+// with its text, and nothing behind it does: then it is no array.
+static bool has_own_payload(const struct inference *inference, heap_object_id object,
+			    heap_type_id type)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	const struct heap_slots *slots = heap_slot_table_get(&inference->layouts.slots, type);
+	uint64_t size = layouts_size(&inference->layouts, type);
+	bool found = false;
+
+	if (!layouts_is_compound(&inference->layouts, type) ||
+	    layouts_is_flexible(&inference->layouts, type) ||
+	    size >= inference_size(inference, object))
+		return false;
+	for (uint32_t i = snapshot->edge_first[object]; i < snapshot->edge_first[object + 1]; i++) {
+		uint64_t offset = snapshot->edge_slot[i] * UINT64_C(8);
+
+		progress_step();
+		if (snapshot->edge_target[i] != object)
+			continue;
+		if (offset >= size)
+			return false;
+		for (uint32_t j = 0; slots && j < slots->count; j++)
+			found |=
+				slots->list[j].offset == offset &&
+				!layouts_is_compound(&inference->layouts, slots->list[j].pointee) &&
+				snapshot->edge_interior[i] >= size;
+	}
+	return found;
+}
+
 // Counts the hints that agree with a struct. @return false if they speak against it, or some struct
 // lies behind it
 static bool count_places(const struct inference *inference, heap_object_id object,
@@ -193,13 +224,17 @@ static void consider(struct search *search, struct best considered)
 {
 	const struct inference *inference = search->inference;
 	struct best *best = &search->best;
+	bool is_header;
 
-	if (considered.type == best->type ||
-	    !(rounded_sizes_fit(inference, search->object, considered.type) ||
+	if (considered.type == best->type)
+		return;
+	is_header = considered.source != SOURCE_PARTS &&
+		    has_own_payload(inference, search->object, considered.type);
+	if (!(is_header || rounded_sizes_fit(inference, search->object, considered.type) ||
 	      (considered.source == SOURCE_POINTER &&
 	       has_payload(inference, search->object, considered.type))) ||
 	    !count_places(inference, search->object, considered.type, &considered.places) ||
-	    (considered.places < least(inference, considered.source) &&
+	    (!is_header && considered.places < least(inference, considered.source) &&
 	     (considered.places == 0 || !is_known(search, considered.type))))
 		return;
 	considered.is_unique = true;

@@ -11,7 +11,8 @@
  * another one like it, and what hints say is in its place there.
  *
  * Likewise a header, to which a pointer leads, whose payload no type tells of: another pointer leads to
- * numbers, characters or pointers right behind it, as implicitly shared strings have it.
+ * numbers, characters or pointers right behind it, as implicitly shared strings have it. Or its own pointer leads
+ * behind it, as that of a value does to a short text in the same block.
  */
 
 #include "lib/base/error.h"

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * Names for the blocks of a wrapper's callers. What one caller makes is arrays or texts of one type if nearly all
+ * of its blocks with a name are, whatever the wrapper's other callers make.
+ */
+#include "dumper/writer/infer/naming.h"
+
+#include "dumper/writer/base/progress.h"
+#include "lib/base/array.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/hash_table.h"
+
+enum {
+	STEPS = 64, // each so many-th block without a name is a sample
+	LEAST = 16, // blocks without a name: each round of names has its price
+};
+
+// The blocks of one caller.
+struct caller {
+	heap_site_id site;
+	heap_type_id type; // of most, if most have one
+	uint32_t lead, voters, votes, open;
+	uint32_t samples, agreeing; // of the open ones
+};
+
+struct callers {
+	struct HEAP_ARRAY(struct caller) list;
+	struct heap_hash_table by_site;
+};
+
+static void callers_deinit(struct callers *callers)
+{
+	heap_array_deinit(&callers->list);
+	heap_hash_table_deinit(&callers->by_site);
+}
+
+static heap_site_id site_of(const struct inference *inference, heap_object_id object)
+{
+	return inference->capture->site_of_kind[inference->capture->objects.kind[object]];
+}
+
+// @return NULL: the caller of a block is not known
+static struct caller *find(const struct inference *inference, const struct callers *callers,
+			   heap_object_id object)
+{
+	heap_site_id site = site_of(inference, object);
+	uint32_t found = heap_hash_find(&callers->by_site, heap_hash_u64(site), i,
+					callers->list.items[i].site == site);
+
+	return found == HEAP_HASH_NONE ? NULL : &callers->list.items[found];
+}
+
+// Finds the only type that can have the majority (Boyer and Moore, MJRTY, 1981) for each caller.
+HEAP_MUST_CHECK
+static struct heap_error *elect(const struct inference *inference, const struct site_summary *maker,
+				struct callers *callers)
+{
+	const struct kinds *kinds = &inference->kinds;
+	uint32_t first = kinds->kinds[maker->first].first;
+
+	for (uint32_t i = first; i < first + maker->objects; i++) {
+		heap_object_id object = kinds->members[i];
+		heap_type_id type = inference->capture->snapshot.type[object];
+		heap_site_id site = site_of(inference, object);
+		struct caller *caller = find(inference, callers, object);
+
+		progress_step();
+		if (site == maker->site || !inference_knows_site(inference, site))
+			continue;
+		if (!caller) {
+			HEAP_TRY(heap_hash_add(&callers->by_site, heap_hash_u64(site),
+					       (uint32_t)callers->list.count));
+			HEAP_TRY(heap_array_append(&callers->list,
+						   ((struct caller){ .site = site })));
+			caller = &callers->list.items[callers->list.count - 1];
+		}
+		if (inference->claims.rank[object] == RANK_NONE) {
+			caller->open++;
+			continue;
+		}
+		caller->voters++;
+		if (caller->lead == 0)
+			caller->type = type;
+		caller->lead = caller->type == type ? caller->lead + 1 : caller->lead - 1;
+	}
+	return NULL;
+}
+
+// Counts the votes for the callers' types, and the samples without a name that agree.
+static void count(const struct inference *inference, const struct site_summary *maker,
+		  struct callers *callers, uint64_t *words)
+{
+	const struct kinds *kinds = &inference->kinds;
+	uint32_t first = kinds->kinds[maker->first].first;
+
+	for (uint32_t i = first; i < first + maker->objects; i++) {
+		heap_object_id object = kinds->members[i];
+		struct caller *caller = find(inference, callers, object);
+
+		progress_step();
+		if (!caller || caller->type == HEAP_NO_TYPE)
+			continue;
+		if (inference->claims.rank[object] != RANK_NONE) {
+			caller->votes += inference->capture->snapshot.type[object] == caller->type;
+			continue;
+		}
+		if (caller->samples++ % (caller->open / STEPS + 1) == 0)
+			caller->agreeing +=
+				naming_may_repeat(inference, object, caller->type, words);
+	}
+}
+
+static bool is_elected(const struct caller *caller)
+{
+	uint32_t step = caller->open / STEPS + 1, samples = (caller->open + step - 1) / step;
+
+	return caller->open >= LEAST && caller->votes >= NAMING_VOTERS &&
+	       caller->votes * UINT64_C(1000) >= caller->voters * (uint64_t)NAMING_PER_MILLE &&
+	       caller->agreeing * UINT64_C(1000) >= samples * (uint64_t)NAMING_PER_MILLE;
+}
+
+struct heap_error *name_callers(struct inference *inference, const struct site_summary *maker,
+				uint64_t *words, uint64_t *claimed)
+{
+	const struct kinds *kinds = &inference->kinds;
+	uint32_t first = kinds->kinds[maker->first].first;
+	CLEANUP(callers_deinit) struct callers callers = { 0 };
+
+	if (!kinds->is_wrapper[maker->site])
+		return NULL;
+	HEAP_TRY(elect(inference, maker, &callers));
+	if (callers.list.count == 0)
+		return NULL;
+	count(inference, maker, &callers, words);
+	for (uint32_t i = first; i < first + maker->objects && !progress_is_late(); i++) {
+		heap_object_id object = kinds->members[i];
+		const struct caller *caller = find(inference, &callers, object);
+
+		progress_step();
+		if (!caller || !is_elected(caller) || inference->claims.rank[object] != RANK_NONE ||
+		    !naming_may_repeat(inference, object, caller->type, words))
+			continue;
+		HEAP_TRY(naming_claim_member(
+			inference, object,
+			&(struct candidate){
+				.type = caller->type,
+				.elements = naming_elements(inference, object, caller->type) },
+			RANK_VOTE, claimed));
+	}
+	return NULL;
+}

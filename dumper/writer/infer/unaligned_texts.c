@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/infer/unaligned_texts.h"
+
+#include "dumper/writer/base/progress.h"
+#include "lib/base/cleanup.h"
+
+#include <stdlib.h>
+
+enum {
+	ALIGNMENT = 8,
+	MAX_OFFSET = 32, // bytes before a text
+};
+
+// True if nothing is known of a block that a pointer leads into, at a place where only characters can be.
+static bool is_candidate(const struct inference *inference, heap_object_id object,
+			 uint64_t interior)
+{
+	return interior % ALIGNMENT != 0 && interior <= MAX_OFFSET &&
+	       interior < objects_size(&inference->capture->objects, object) &&
+	       inference->claims.rank[object] == RANK_NONE &&
+	       inference->hints.head[object] == NO_HINT &&
+	       inference_prefix(inference, object) == 0 && !pools_have(&inference->pools, object);
+}
+
+// Hints at the texts that the pointers of a block lead to. One into the block itself leads to what is behind its
+// header.
+HEAP_MUST_CHECK
+static struct heap_error *follow(struct inference *inference, heap_object_id source,
+				 heap_type_id character, uint64_t *words)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+
+	for (uint32_t i = snapshot->edge_first[source]; i < snapshot->edge_first[source + 1]; i++) {
+		heap_object_id object = snapshot->edge_target[i];
+		uint32_t interior = snapshot->edge_interior[i];
+
+		progress_step();
+		if (interior == 0 || object == source ||
+		    !is_candidate(inference, object, interior) ||
+		    !block_prefixes_end_before_text(inference, object, interior, words))
+			continue;
+		HEAP_TRY(hints_add(inference, character,
+				   &(struct pointer){ .target = object, .interior = interior },
+				   false));
+	}
+	return NULL;
+}
+
+struct heap_error *unaligned_texts_hint(struct inference *inference)
+{
+	heap_type_id character = heap_types_find(inference->layouts.types, "char", 0);
+	CLEANUP_FREE uint64_t *words = malloc((CONTENT_WORDS + 1) * sizeof(*words));
+
+	if (!words)
+		return heap_error_out_of_memory();
+	// Where no sites are known, no kind of block tells if the bytes before a text are a struct's.
+	if (character == HEAP_NO_TYPE || !inference_has_sites(inference))
+		return NULL;
+	for (heap_object_id i = 0; i < inference->capture->objects.count && !progress_is_late();
+	     i++)
+		HEAP_TRY(follow(inference, i, character, words));
+	return NULL;
+}
