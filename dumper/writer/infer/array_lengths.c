@@ -138,13 +138,12 @@ static struct heap_error *choose_holders(struct search *search)
 {
 	const struct inference *inference = search->inference;
 	size_t count = inference->layouts.types->count;
-	CLEANUP_FREE uint32_t *objects = calloc(count + 1, sizeof(*objects));
+	CLEANUP_FREE uint32_t *objects = NULL;
 
+	HEAP_TRY(inference_count_types(inference, &objects));
 	search->samplers = malloc((count + 1) * sizeof(*search->samplers));
-	if (!objects || !search->samplers)
+	if (!search->samplers)
 		return heap_error_out_of_memory();
-	for (heap_object_id i = 0; i < inference->capture->objects.count; i++)
-		objects[inference->capture->snapshot.type[i]]++;
 	for (size_t i = 0; i < count; i++)
 		search->samplers[i] = sampler_of(objects[i] / HOLDERS + 1);
 	return NULL;

@@ -14,6 +14,8 @@
 #include "dumper/writer/infer/layout.h"
 #include "dumper/writer/scan/names.h"
 
+#include <string.h>
+
 /** The ranks of names, best first. */
 enum rank {
 	RANK_DECLARED, /**< set by the program */
@@ -109,6 +111,19 @@ bool claims_are_futile(const struct claims *claims, enum rank rank, heap_object_
 
 /** Withdraws an object's name, at most once per object: see is_renamed. */
 void claims_withdraw(struct claims *claims, heap_object_id object);
+
+/**
+ * The first object from one on whose rank is @p rank, or @p end: RANK_NONE finds those that nothing claims. Faster
+ * by far than to visit each object, where few are of that rank.
+ */
+static inline heap_object_id claims_next(const struct claims *claims, enum rank rank,
+					 heap_object_id object, heap_object_id end)
+{
+	const uint8_t *found =
+		object < end ? memchr(&claims->rank[object], (int)rank, end - object) : NULL;
+
+	return found ? (heap_object_id)(found - claims->rank) : end;
+}
 
 /** True if an object's name is better than a claim from a single hint. */
 static inline bool claims_are_good(const struct claims *claims, heap_object_id object)

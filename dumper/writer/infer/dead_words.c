@@ -13,15 +13,24 @@ enum {
 
 static const uint64_t NO_TEXT = UINT64_MAX;
 
+// What is known of the parts of blocks, by the blocks' type.
+enum knowledge {
+	NOT_ASKED,
+	ALL_IN_USE,
+	SOME_UNUSED,
+};
+
 // The offsets of texts in blocks, by the blocks' type: 0 in blocks of characters, else the offset of a
 // flexible array of characters.
 struct texts {
 	uint64_t *begin; // [types->count] NO_TEXT: there is none
+	uint8_t *known;  // [types->count] enum knowledge
 };
 
 static void texts_deinit(struct texts *texts)
 {
 	free(texts->begin);
+	free(texts->known);
 }
 
 static bool is_character(const struct heap_types *types, heap_type_id id)
@@ -35,7 +44,8 @@ HEAP_MUST_CHECK
 static struct heap_error *texts_init(struct texts *texts, const struct heap_types *types)
 {
 	texts->begin = calloc((size_t)types->count + 1, sizeof(*texts->begin));
-	if (!texts->begin)
+	texts->known = calloc((size_t)types->count + 1, sizeof(*texts->known));
+	if (!texts->begin || !texts->known)
 		return heap_error_out_of_memory();
 	texts->begin[HEAP_NO_TYPE] = NO_TEXT;
 	for (heap_type_id type = 1; type < types->count; type++) {
@@ -75,16 +85,25 @@ static bool ends_text(const struct texts *texts, struct pages *pages, heap_type_
 	return length >= WORD && length < sizeof(bytes) && bytes[length] == '\0';
 }
 
+// held_parts_concern(), asked once for each type: most blocks are of few types.
+static bool concerns(const struct texts *texts, struct held_parts *held, heap_type_id type)
+{
+	if (texts->known[type] == NOT_ASKED)
+		texts->known[type] = held_parts_concern(held, type) ? SOME_UNUSED : ALL_IN_USE;
+	return texts->known[type] == SOME_UNUSED;
+}
+
 // Notes which parts of blocks their containers use.
 HEAP_MUST_CHECK
-static struct heap_error *note_ranges(struct held_parts *held, const struct capture *capture)
+static struct heap_error *note_ranges(const struct texts *texts, struct held_parts *held,
+				      const struct capture *capture)
 {
 	const struct heap_snapshot *snapshot = &capture->snapshot;
 
 	for (heap_object_id object = 0; object < capture->objects.count; object++) {
 		heap_type_id type = snapshot->type[object];
 
-		if (!held_parts_concern(held, type))
+		if (!concerns(texts, held, type))
 			continue;
 		for (uint32_t edge = snapshot->edge_first[object];
 		     edge < snapshot->edge_first[object + 1]; edge++)
@@ -119,21 +138,27 @@ static void remove_from_objects(struct held_parts *held, const struct texts *tex
 				struct heap_snapshot *snapshot)
 {
 	const struct objects *objects = &capture->objects;
+	bool has_ranges = held_parts_has_ranges(held);
 	uint32_t kept = 0, edge = 0;
 
 	for (heap_object_id object = 0; object < objects->count; object++) {
 		heap_type_id type = snapshot->type[object];
 		uint32_t end = snapshot->edge_first[object + 1];
-		bool concerns = held_parts_concern(held, type);
-		struct held_range range =
-			held_parts_range(held, type, objects_address(objects, object), object);
+		bool is_concerned = concerns(texts, held, type);
+		struct held_range range;
 
+		// All edges of most blocks stay where they are.
+		if (edge == kept && !has_ranges && !is_concerned && texts->begin[type] == NO_TEXT) {
+			edge = kept = end;
+			continue;
+		}
+		range = held_parts_range(held, type, objects_address(objects, object), object);
 		snapshot->edge_first[object] = kept;
 		for (; edge < end; edge++) {
 			uint64_t offset = snapshot->edge_slot[edge] * (uint64_t)WORD;
 
 			if (!held_range_has(&range, offset) ||
-			    (concerns &&
+			    (is_concerned &&
 			     held_parts_is_dead(held, type, objects_address(objects, object),
 						offset)) ||
 			    ends_text(texts, pages, type, objects_address(objects, object), offset))
@@ -165,10 +190,11 @@ struct heap_error *dead_words_remove(struct capture *capture)
 	CLEANUP(texts_deinit) struct texts texts = { 0 };
 	struct pages *pages = pages_create(&capture->image, PAGES);
 	struct held_parts *held = pages ? held_parts_create(capture, pages) : NULL;
-	struct heap_error *error = held ? note_ranges(held, capture) : heap_error_out_of_memory();
+	struct heap_error *error =
+		held ? texts_init(&texts, &capture->snapshot.types) : heap_error_out_of_memory();
 
 	if (!error)
-		error = texts_init(&texts, &capture->snapshot.types);
+		error = note_ranges(&texts, held, capture);
 	if (!error) {
 		remove_from_objects(held, &texts, pages, capture, &capture->snapshot);
 		remove_from_roots(held, &capture->snapshot);

@@ -5,6 +5,7 @@
 #include "dumper/writer/infer/inference.h"
 
 #include "dumper/base/header.h"
+#include "dumper/writer/base/progress.h"
 #include "dumper/writer/infer/counted.h"
 #include "lib/base/cleanup.h"
 
@@ -261,6 +262,21 @@ bool inference_is_raw(const struct inference *inference, heap_object_id object, 
 	return inference->capture->snapshot.type[object] == HEAP_NO_TYPE ||
 	       layouts_is_raw(&inference->layouts, inference->capture->snapshot.type[object],
 			      interior);
+}
+
+struct heap_error *inference_count_types(const struct inference *inference, uint32_t **result)
+{
+	const heap_type_id *types = inference->capture->snapshot.type;
+	heap_object_id objects = inference->capture->objects.count;
+	uint32_t *counts = calloc((size_t)inference->layouts.types->count + 1, sizeof(*counts));
+
+	*result = counts;
+	if (!counts)
+		return heap_error_out_of_memory();
+	for (heap_object_id i = 0; i < objects; i++)
+		counts[types[i]]++;
+	progress_steps(objects);
+	return NULL;
 }
 
 void inference_unname(struct inference *inference, heap_object_id object)

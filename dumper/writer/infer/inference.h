@@ -181,6 +181,14 @@ static inline void inference_read_header(const struct inference *inference, heap
 		   sizeof(result->words));
 }
 
+/**
+ * Counts the objects of each type, so that a stage for few types need not visit the others' objects.
+ *
+ * @param result  gets an array by type, to be freed by the caller
+ */
+HEAP_MUST_CHECK
+struct heap_error *inference_count_types(const struct inference *inference, uint32_t **result);
+
 /** An object as a value, from behind its prefix on. */
 static inline struct held_value inference_value(const struct inference *inference,
 						heap_object_id object)

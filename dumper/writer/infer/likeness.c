@@ -605,8 +605,10 @@ struct heap_error *likeness_claim(struct inference *inference, uint64_t *claimed
 {
 	CLEANUP(likeness_deinit) struct likeness likeness = { 0 };
 	CLEANUP_FREE uint64_t *words = NULL;
+	const heap_object_id count = inference->capture->objects.count;
+	const struct claims *claims = &inference->claims;
 
-	if (inference_has_sites(inference))
+	if (inference_has_sites(inference) || claims_next(claims, RANK_NONE, 0, count) == count)
 		return NULL;
 	words = malloc((CONTENT_WORDS + 1) * sizeof(*words));
 	if (!words)
@@ -614,12 +616,12 @@ struct heap_error *likeness_claim(struct inference *inference, uint64_t *claimed
 	HEAP_TRY(note_modules(inference, &likeness));
 	HEAP_TRY(learn(inference, &likeness));
 	HEAP_TRY(gather_structs(&inference->layouts, &likeness));
-	for (heap_object_id i = 0; i < inference->capture->objects.count && !progress_is_late();
-	     i++) {
+	for (heap_object_id i = claims_next(claims, RANK_NONE, 0, count);
+	     i < count && !progress_is_late(); i = claims_next(claims, RANK_NONE, i + 1, count)) {
 		struct layout_claim claim;
 
 		progress_step();
-		if (!claims_lack(&inference->claims, i) || inference_prefix(inference, i) != 0)
+		if (!claims_lack(claims, i) || inference_prefix(inference, i) != 0)
 			continue;
 		HEAP_TRY(find(inference, &likeness, i, words, &claim));
 		if (claim.fit == LAYOUT_NONE)

@@ -189,10 +189,10 @@ struct part {
 	uint64_t words[CONTENT_WORDS + 1];
 };
 
+// @param object  without a claim
 static bool is_weighed(const struct inference *inference, heap_object_id object)
 {
-	return inference->claims.rank[object] == RANK_NONE &&
-	       inference->hints.head[object] != NO_HINT && !pools_have(&inference->pools, object) &&
+	return inference->hints.head[object] != NO_HINT && !pools_have(&inference->pools, object) &&
 	       !pools_have_kind(&inference->pools, inference->capture->objects.kind[object]);
 }
 
@@ -220,6 +220,8 @@ static struct heap_error *weigh_piece(void *context, size_t number, void *result
 	const struct inference *inference = weighing->inference;
 	heap_object_id first = (heap_object_id)number * PIECE;
 	heap_object_id left = inference->capture->objects.count - first;
+	heap_object_id end = first + (left < PIECE ? left : PIECE);
+	const struct claims *claims = &inference->claims;
 	struct part *part = result;
 
 	part->count = 0;
@@ -229,13 +231,14 @@ static struct heap_error *weigh_piece(void *context, size_t number, void *result
 		part->found = malloc(PIECE * sizeof(*part->found));
 	if (!part->pages || !part->found)
 		return heap_error_out_of_memory();
-	for (heap_object_id i = first;
-	     !progress_is_late() && i < first + (left < PIECE ? left : PIECE); i++) {
+	for (heap_object_id i = claims_next(claims, RANK_NONE, first, end);
+	     !progress_is_late() && i < end; i = claims_next(claims, RANK_NONE, i + 1, end)) {
 		struct weighed *weighed = &part->found[part->count];
 		struct content content;
 
 		progress_step();
 		if (i + PREFETCH_DISTANCE < inference->capture->objects.count &&
+		    claims->rank[i + PREFETCH_DISTANCE] == RANK_NONE &&
 		    is_weighed(inference, i + PREFETCH_DISTANCE))
 			fetch_targets(inference, i + PREFETCH_DISTANCE);
 		if (!is_weighed(inference, i))

@@ -248,11 +248,13 @@ struct heap_error *payloads_find(struct inference *inference, uint64_t *found)
 {
 	CLEANUP(release) struct search search = { .inference = inference };
 
-	for (heap_object_id i = 0; i < inference->capture->objects.count && !progress_is_late();
-	     i++) {
+	const heap_object_id count = inference->capture->objects.count;
+	const struct claims *claims = &inference->claims;
+
+	for (heap_object_id i = claims_next(claims, RANK_NONE, 0, count);
+	     i < count && !progress_is_late(); i = claims_next(claims, RANK_NONE, i + 1, count)) {
 		progress_step();
-		if (pools_have(&inference->pools, i) && inference->claims.rank[i] == RANK_NONE &&
-		    inference_prefix(inference, i) == 0)
+		if (pools_have(&inference->pools, i) && inference_prefix(inference, i) == 0)
 			HEAP_TRY(search_block(&search, i, found));
 	}
 	return NULL;

@@ -220,12 +220,15 @@ static heap_type_id find_result(const struct inference *inference, heap_object_i
 HEAP_MUST_CHECK
 static struct heap_error *begin_with_results(struct inference *inference)
 {
-	for (heap_object_id i = 0; i < inference->capture->objects.count; i++) {
-		heap_type_id type = inference->claims.rank[i] == RANK_NONE &&
-						    !inference->pools.is_pool[i] &&
-						    inference_prefix(inference, i) == 0
-					    ? find_result(inference, i)
-					    : HEAP_NO_TYPE;
+	const heap_object_id count = inference->capture->objects.count;
+	const struct claims *claims = &inference->claims;
+
+	for (heap_object_id i = claims_next(claims, RANK_NONE, 0, count); i < count;
+	     i = claims_next(claims, RANK_NONE, i + 1, count)) {
+		heap_type_id type =
+			!inference->pools.is_pool[i] && inference_prefix(inference, i) == 0
+				? find_result(inference, i)
+				: HEAP_NO_TYPE;
 
 		if (type == HEAP_NO_TYPE || !rounded_sizes_allow(inference, i, type))
 			continue;

@@ -177,10 +177,13 @@ static struct heap_error *claim_block(struct inference *inference, heap_object_i
 
 struct heap_error *proven_arrays_claim(struct inference *inference, uint64_t *claimed)
 {
-	for (heap_object_id i = 0; i < inference->capture->objects.count && !progress_is_late();
-	     i++) {
+	const heap_object_id count = inference->capture->objects.count;
+	const struct claims *claims = &inference->claims;
+
+	for (heap_object_id i = claims_next(claims, RANK_NONE, 0, count);
+	     i < count && !progress_is_late(); i = claims_next(claims, RANK_NONE, i + 1, count)) {
 		progress_step();
-		if (claims_lack(&inference->claims, i) && inference->hints.head[i] != NO_HINT &&
+		if (claims_lack(claims, i) && inference->hints.head[i] != NO_HINT &&
 		    inference_size(inference, i) >= LEAST_SIZE)
 			HEAP_TRY(claim_block(inference, i, claimed));
 	}

@@ -103,12 +103,15 @@ static struct heap_error *note(struct known *known, heap_type_id type, uint64_t 
 HEAP_MUST_CHECK
 static struct heap_error *learn(const struct inference *inference, struct known *known)
 {
-	for (heap_object_id i = 0; i < inference->capture->objects.count; i++) {
+	const heap_object_id count = inference->capture->objects.count;
+	const struct claims *claims = &inference->claims;
+
+	for (heap_object_id i = claims_next(claims, RANK_SLACK, 0, count); i < count;
+	     i = claims_next(claims, RANK_SLACK, i + 1, count)) {
 		heap_type_id type = inference->capture->snapshot.type[i];
 
 		progress_step();
-		if (inference->claims.rank[i] == RANK_SLACK &&
-		    rounded_sizes_fit(inference, i, type))
+		if (rounded_sizes_fit(inference, i, type))
 			HEAP_TRY(note(known, type, inference_size(inference, i)));
 	}
 	return NULL;
@@ -356,10 +359,14 @@ bool rounded_sizes_allow(const struct inference *inference, heap_object_id objec
 struct heap_error *rounded_sizes_claim(struct inference *inference, uint64_t *claimed)
 {
 	CLEANUP(known_deinit) struct known known = { 0 };
+	const heap_object_id count = inference->capture->objects.count;
+	const struct claims *claims = &inference->claims;
 
+	if (claims_next(claims, RANK_NONE, 0, count) == count)
+		return NULL;
 	HEAP_TRY(learn(inference, &known));
-	for (heap_object_id i = 0; i < inference->capture->objects.count && !progress_is_late();
-	     i++) {
+	for (heap_object_id i = claims_next(claims, RANK_NONE, 0, count);
+	     i < count && !progress_is_late(); i = claims_next(claims, RANK_NONE, i + 1, count)) {
 		struct best best = find_answer(inference, &known, i);
 
 		progress_step();

@@ -122,6 +122,11 @@ static heap_type_id find_opaque(const struct naming *naming, uint32_t kind)
 	return id;
 }
 
+static bool lacks_size(const struct heap_type *type)
+{
+	return type->kind == HEAP_TYPE_CLASS && type->size == 0 && type->members == 0;
+}
+
 /*
  * A class that is known by its vtable alone, in stripped programs, has the size of its blocks, if that is one. Its
  * name may be that of arrays, too.
@@ -131,8 +136,14 @@ static struct heap_error *learn_sizes(struct naming *naming)
 {
 	const struct capture *capture = naming->capture;
 	struct heap_types *types = &naming->capture->snapshot.types;
-	CLEANUP_FREE uint64_t *sizes = calloc(types->count, sizeof(*sizes));
+	CLEANUP_FREE uint64_t *sizes = NULL;
+	heap_type_id first = 1;
 
+	while (first < types->count && !lacks_size(&types->types[first]))
+		first++;
+	if (first == types->count)
+		return NULL;
+	sizes = calloc(types->count, sizeof(*sizes));
 	if (!sizes)
 		return heap_error_out_of_memory();
 	for (heap_object_id i = 0; i < capture->objects.count; i++) {
@@ -144,12 +155,9 @@ static struct heap_error *learn_sizes(struct naming *naming)
 
 		sizes[id] = is_alone ? size : UINT64_MAX;
 	}
-	for (heap_type_id id = 1; id < types->count; id++) {
-		struct heap_type *type = &types->types[id];
-
-		if (type->kind == HEAP_TYPE_CLASS && type->size == 0 && type->members == 0 &&
-		    sizes[id] != UINT64_MAX)
-			type->size = sizes[id];
+	for (heap_type_id id = first; id < types->count; id++) {
+		if (lacks_size(&types->types[id]) && sizes[id] != UINT64_MAX)
+			types->types[id].size = sizes[id];
 	}
 	return NULL;
 }
@@ -212,10 +220,14 @@ static struct heap_error *name_buffers(struct naming *naming)
 	CLEANUP(buffers_deinit) struct vector_buffers buffers = { 0 };
 	size_t end;
 
+	bool is_any = false;
+
 	if (!wanted)
 		return heap_error_out_of_memory();
 	for (uint32_t i = 0; i < kinds; i++)
-		wanted[i] = is_wanted(naming, i);
+		is_any |= wanted[i] = is_wanted(naming, i);
+	if (!is_any)
+		return NULL; // each pointer would be read in vain
 	HEAP_TRY(vector_buffers_find(&buffers, &naming->reader.values, wanted));
 	for (size_t i = 0; i < buffers.samples.count; i = end) {
 		const struct vector_buffer *first = &buffers.samples.items[i];

@@ -199,6 +199,14 @@ static struct heap_error *claim(struct inference *inference, struct text_types *
 		&(struct claim){ object, fit.type, fit.elements, HEAP_EVIDENCE_EMBEDDING, false });
 }
 
+// The first edge from one on that leads behind a block's start, where no characters are; @p end if there is none.
+static uint32_t next_inside(const uint32_t *interior, uint32_t edge, uint32_t end)
+{
+	while (edge < end && interior[edge] == 0)
+		edge++;
+	return edge;
+}
+
 struct heap_error *text_headers_claim(struct inference *inference, uint64_t *claimed)
 {
 	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
@@ -207,10 +215,11 @@ struct heap_error *text_headers_claim(struct inference *inference, uint64_t *cla
 
 	if (inference_has_sites(inference) || !gather(&inference->layouts, &types))
 		return NULL;
-	for (uint32_t i = 0; i < count && !progress_is_late(); i++) {
+	for (uint32_t i = next_inside(snapshot->edge_interior, 0, count);
+	     i < count && !progress_is_late();
+	     i = next_inside(snapshot->edge_interior, i + 1, count)) {
 		progress_step();
-		if (snapshot->edge_interior[i] != 0) // at no block's start are characters
-			HEAP_TRY(claim(inference, &types, i, claimed));
+		HEAP_TRY(claim(inference, &types, i, claimed));
 	}
 	return NULL;
 }

@@ -3,6 +3,7 @@
 
 #include "dumper/writer/base/progress.h"
 #include "dumper/writer/infer/sampler.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/hash.h"
 
 #include <stdlib.h>
@@ -386,11 +387,13 @@ struct heap_error *union_groups_gather(struct union_lesson *lesson)
 {
 	struct inference *inference = lesson->inference;
 	heap_object_id objects = inference->capture->objects.count, holders = 0;
+	CLEANUP_FREE uint32_t *counts = NULL;
 	struct sampler sampler;
 
-	for (heap_object_id i = 0; i < objects && !progress_is_late(); i++) {
-		progress_step();
-		holders += union_choices_concern(inference, inference->capture->snapshot.type[i]);
+	HEAP_TRY(inference_count_types(inference, &counts));
+	for (heap_type_id id = 1; id < inference->layouts.types->count; id++) {
+		if (counts[id] > 0 && union_choices_concern(inference, id))
+			holders += counts[id];
 	}
 	sampler = sampler_of(holders / HOLDERS + 1);
 	for (heap_object_id i = 0; holders > 0 && i < objects && !progress_is_late(); i++) {

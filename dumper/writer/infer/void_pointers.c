@@ -54,7 +54,8 @@ enum voids {
 
 struct search {
 	struct inference *inference;
-	uint8_t *voids; // [types] enum voids
+	uint8_t *voids;   // [types] enum voids
+	bool has_holders; // objects have such types
 	struct HEAP_ARRAY(struct void_place) places;
 	struct heap_hash_table by_place;
 	struct self_lengths lengths;
@@ -170,6 +171,23 @@ static struct heap_error *find_voids(struct search *search, heap_type_id type, b
 	return NULL;
 }
 
+// Finds out which types of objects have void pointers. They do not change while claims are made.
+HEAP_MUST_CHECK
+static struct heap_error *find_holders(struct search *search)
+{
+	CLEANUP_FREE uint32_t *counts = NULL;
+
+	HEAP_TRY(inference_count_types(search->inference, &counts));
+	for (heap_type_id id = 1; id < search->inference->layouts.types->count; id++) {
+		bool has_voids = false;
+
+		if (counts[id] > 0)
+			HEAP_TRY(find_voids(search, id, &has_voids));
+		search->has_holders |= has_voids;
+	}
+	return NULL;
+}
+
 // The address of the element of an array that an offset of values lies in; of a flexible one that of its header.
 static uint64_t value_address(const struct search *search, const struct values *values,
 			      uint64_t offset)
@@ -233,15 +251,14 @@ static struct heap_error *visit_all(struct search *search, visitor visit)
 	struct inference *inference = search->inference;
 	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
 	const struct pools *pools = &inference->pools;
+	heap_object_id objects = search->has_holders ? inference->capture->objects.count : 0;
 	bool has_voids;
 
-	for (heap_object_id i = 0; i < inference->capture->objects.count && !progress_is_late();
-	     i++) {
+	for (heap_object_id i = 0; i < objects && !progress_is_late(); i++) {
 		uint64_t prefix = inference_prefix(inference, i);
 
 		progress_step();
-		HEAP_TRY(find_voids(search, snapshot->type[i], &has_voids));
-		if (has_voids)
+		if (search->voids[snapshot->type[i]] == VOIDS_SOME)
 			HEAP_TRY(visit_values(
 				search,
 				&(struct values){ i, snapshot->type[i], prefix,
@@ -578,6 +595,7 @@ struct heap_error *void_pointers_claim(struct inference *inference, bool by_cont
 	if (!search.words || !search.voids)
 		return heap_error_out_of_memory();
 	search.voids[HEAP_NO_TYPE] = VOIDS_NONE;
+	HEAP_TRY(find_holders(&search));
 	HEAP_TRY(visit_all(&search, count_pointer));
 	if (search.places.count == 0)
 		return NULL;
