@@ -3,7 +3,7 @@
 # The blocks of processes with another glibc, in a Debian of their own: heapsnap attaches from outside.
 # t/unit/blocks.c has all versions, made up; here run those that can be had. `make check-real`, as root:
 #
-#	prove t/real/old-glibc.t                                  bullseye, trixie: glibc 2.31, 2.41
+#	prove t/real/old-glibc.t                                  bullseye, trixie, sid: glibc 2.31, 2.41 and the newest
 #	SUITES='buster stretch' MIRROR=http://archive.debian.org/debian prove t/real/old-glibc.t
 #
 # The systems are made by debootstrap, and kept in build/old-glibc.
@@ -23,8 +23,9 @@ plan skip_all => 'there is no debootstrap' unless has('debootstrap');
 
 my $where = "$Heapsh::build/old-glibc";
 my $mirror = $ENV{MIRROR} || 'http://deb.debian.org/debian';
-# jemalloc there is built for addresses of 57 bits; tcmalloc is that of gperftools 2.16.
-my %more = (trixie => ',libjemalloc2,libtcmalloc-minimal4t64');
+# jemalloc there is built for addresses of 57 bits, and in sid 5.3.1, whose large blocks are of no class; tcmalloc
+# is that of gperftools 2.16 or later.
+my %more = map { $_ => ',libjemalloc2,libtcmalloc-minimal4t64' } qw(trixie sid);
 my %preloaded = (jemalloc => 'libjemalloc.so.2', tcmalloc => 'libtcmalloc_minimal.so.4');
 mkdir $where;
 
@@ -39,7 +40,7 @@ sub make_root {
     return $root;
 }
 
-for my $suite (split ' ', $ENV{SUITES} || 'bullseye trixie') {
+for my $suite (split ' ', $ENV{SUITES} || 'bullseye trixie sid') {
   SKIP: {
         my $root = make_root($suite) or skip "$suite cannot be had: see $where/$suite.log", 1;
         mkdir "$root/live";

@@ -272,7 +272,7 @@ struct heap_error *blocks_find(struct blocks *blocks, const struct image *image,
 	return heap_error_create(
 		HEAP_ERROR_ABSENT,
 		"it has allocated nothing yet, or its allocator is none that is "
-		"known (glibc, jemalloc 5.3, mimalloc 2.0, musl, tcmalloc 2.10 to 2.16): "
+		"known (glibc, jemalloc 5.3, mimalloc 2.0, musl, tcmalloc 2.10 to 2.18): "
 		"start it by heapsnap run");
 }
 

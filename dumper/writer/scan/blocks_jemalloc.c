@@ -356,6 +356,16 @@ static struct heap_error *add_slab(struct walker *walker, uint64_t edata, uint64
 	return blocks_end_run(walker->blocks);
 }
 
+// The class of a large block is its size rounded up, but since 5.3.1 it has only the pages that it needs.
+// Where blocks begin somewhere in their first page, there is one more page.
+static uint64_t large_size(const struct tree *tree, uint64_t address, uint64_t bytes,
+			   uint64_t class)
+{
+	uint64_t room = bytes - (address - whole_pages(tree, address));
+
+	return class <= room || room > bytes ? class : whole_pages(tree, room);
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *add_extent(struct walker *walker, uint64_t edata)
 {
@@ -373,7 +383,8 @@ static struct heap_error *add_extent(struct walker *walker, uint64_t edata)
 					  walker->sizes[class],
 					  bits >> 28 & (2 * max_regions(tree) - 1))
 			       : NULL;
-	HEAP_TRY(blocks_add(walker->blocks, address, walker->sizes[class]));
+	HEAP_TRY(blocks_add(walker->blocks, address,
+			    large_size(tree, address, size, walker->sizes[class])));
 	return blocks_end_run(walker->blocks);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * tcmalloc of gperftools 2.10 to 2.16: src/{span,pagemap,central_freelist,thread_cache}.h.
+ * tcmalloc of gperftools 2.10 to 2.18: src/{span,pagemap,central_freelist,thread_cache}.h.
  *
  *	data of a module ──▶ a central free list per size class: rings of spans, chains of free blocks
  *	                 ──▶ page map: a root, a leaf per 2 GiB; an entry per 8 KiB ──▶ span
