@@ -127,7 +127,7 @@ static void read_segments(struct heap_elf_file *file)
 	}
 }
 
-static const char *section_name(struct heap_elf_file *file, const GElf_Shdr *header)
+static const char *section_name(const struct heap_elf_file *file, const GElf_Shdr *header)
 {
 	size_t names;
 	const char *name = NULL;
@@ -342,7 +342,7 @@ struct heap_error *heap_elf_add_symbols(struct heap_elf_file *file,
 	return NULL;
 }
 
-const struct heap_symbol *heap_elf_find_symbol(const struct heap_elf_file *file,
+const struct heap_symbol *heap_elf_find_before(const struct heap_elf_file *file,
 					       enum heap_symbol_kind kind, uint64_t address)
 {
 	const struct heap_symbol *symbols = file->symbols;
@@ -351,14 +351,38 @@ const struct heap_symbol *heap_elf_find_symbol(const struct heap_elf_file *file,
 				     symbols[i].kind < kind || (symbols[i].kind == kind &&
 								symbols[i].address <= address));
 
-	if (after == 0 || symbols[after - 1].kind != kind)
+	return after > 0 && symbols[after - 1].kind == kind ? &symbols[after - 1] : NULL;
+}
+
+const struct heap_symbol *heap_elf_find_symbol(const struct heap_elf_file *file,
+					       enum heap_symbol_kind kind, uint64_t address)
+{
+	const struct heap_symbol *symbol = heap_elf_find_before(file, kind, address);
+
+	if (!symbol)
 		return NULL;
-
-	const struct heap_symbol *symbol = &symbols[after - 1];
-
 	if (symbol->size == 0)
 		return address < symbol->limit ? symbol : NULL;
 	return address - symbol->address < symbol->size ? symbol : NULL;
+}
+
+const char *heap_elf_find_section_at(const struct heap_elf_file *file, uint64_t address,
+				     uint64_t *start)
+{
+	Elf_Scn *section = NULL;
+
+	while ((section = elf_nextscn(file->elf, section))) {
+		GElf_Shdr header;
+
+		// Thread-local variables have addresses there, but are elsewhere.
+		if (!gelf_getshdr(section, &header) || !(header.sh_flags & SHF_ALLOC) ||
+		    (header.sh_flags & SHF_TLS) || address < header.sh_addr ||
+		    address - header.sh_addr >= header.sh_size)
+			continue;
+		*start = header.sh_addr;
+		return *section_name(file, &header) ? section_name(file, &header) : NULL;
+	}
+	return NULL;
 }
 
 const struct heap_symbol *heap_elf_find_name(const struct heap_elf_file *file, const char *name)

@@ -101,6 +101,19 @@ struct heap_error *heap_elf_add_packed_symbols(struct heap_elf_file *file);
 const struct heap_symbol *heap_elf_find_symbol(const struct heap_elf_file *file,
 					       enum heap_symbol_kind kind, uint64_t address);
 
+/** The last symbol that begins at or before @p address, whether it reaches that far or not; NULL: none does. */
+const struct heap_symbol *heap_elf_find_before(const struct heap_elf_file *file,
+					       enum heap_symbol_kind kind, uint64_t address);
+
+/**
+ * The name of the section that holds @p address in memory. Linear.
+ *
+ * @param start  gets the section's address
+ * @return NULL if none does, or it has no name
+ */
+const char *heap_elf_find_section_at(const struct heap_elf_file *file, uint64_t address,
+				     uint64_t *start);
+
 /** The symbol of that name, or NULL; the first of several. Linear. */
 const struct heap_symbol *heap_elf_find_name(const struct heap_elf_file *file, const char *name);
 

@@ -114,7 +114,7 @@ enum heap_root_kind {
 /** Something outside the heap that holds objects. */
 struct heap_root {
 	uint8_t kind;      /**< enum heap_root_kind */
-	uint32_t name;     /**< variable, register or section ("rbx", ".data") */
+	uint32_t name;     /**< variable, register or place ("rbx", ".bss+0x40, near stdout") */
 	heap_type_id type; /**< or HEAP_NO_TYPE */
 	uint64_t address;  /**< 0 if it is in a register */
 	uint64_t size;     /**< bytes */

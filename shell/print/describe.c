@@ -434,6 +434,17 @@ static const char *describe_local(struct session *session, const struct heap_roo
 			      describe_thread(session, root->thread));
 }
 
+// Words of a module's data: ".bss+0x40, near stdout"; ".data" alone tells no place.
+static const char *describe_data(struct session *session, const struct heap_root *root)
+{
+	const char *place = safe_string(session, root->name);
+	bool is_known = strchr(place, '+') != NULL;
+
+	return session_format(session, "unnamed data of %s%s%s%s",
+			      describe_module(session, root->module), is_known ? " (" : "",
+			      is_known ? place : "", is_known ? ")" : "");
+}
+
 static const char *describe_rest(struct session *session, const struct heap_root *root)
 {
 	const char *thread = describe_thread(session, root->thread);
@@ -450,8 +461,7 @@ static const char *describe_rest(struct session *session, const struct heap_root
 		return session_format(session, "the stack of %s, %s",
 				      frame_function(session, root->frame), thread);
 	case HEAP_ROOT_SEGMENT:
-		return session_format(session, "unnamed data of %s",
-				      describe_module(session, root->module));
+		return describe_data(session, root);
 	default:
 		if (*thread)
 			return session_format(session, "the %s of %s",

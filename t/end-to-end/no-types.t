@@ -239,4 +239,35 @@ isnt $types[0], $types[1], 'they have another shape then';
 my ($row) = grep { $_->{name} =~ /\badd\b/ } @{ JSON::PP::decode_json(scalar `$Heapsh::build/heapsh-diff --json $before $after`)->{rows} };
 is_deeply [map { $row->{$_}{objects} // 0 } qw(before after added kept retyped_to)], [30, 60, 30, 30, 0], 'in the difference they are of one kind';
 
+# Words of data without a name are told by their place in the file, each group of them by itself.
+Heapsh::write_file("$directory/places.c", <<'END');
+#include <stdio.h>
+#include <stdlib.h>
+char landmark[8];
+static struct { void *first; char gap[200]; void *second, *third; } places __attribute__((section(".bss.places"), used));
+int main()
+{
+	places.first = malloc(1000);
+	places.second = malloc(2000);
+	places.third = malloc(3000);
+	puts("ready");
+	fflush(stdout);
+	while (getchar() != EOF)
+		;
+	return landmark[0];
+}
+END
+is system('cc', '-O1', '-s', '-rdynamic', '-o', "$directory/places", "$directory/places.c"), 0, 'built: data without names';
+my $places = Heapsh->start("$directory/places");
+my $file_of_places = $places->capture;
+$places->finish;
+my %place;
+for my $size (1000, 2000, 3000) {
+    my ($object) = @{ Heapsh::ask_json($file_of_places, 'find', 'size', '=', $size)->{objects} };
+    ($place{$size}) = Heapsh::ask($file_of_places, 'path', $object->{address}) =~ /^(.*)/;
+}
+like $place{1000}, qr/^unnamed data of places \(\.bss\+0x[0-9a-f]+, near landmark\)$/, 'by section, offset and the exported variable before it';
+isnt $place{2000}, $place{1000}, 'what is elsewhere is a root of its own';
+is $place{3000}, $place{2000}, 'what is beside it is none';
+
 done_testing;

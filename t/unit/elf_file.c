@@ -380,6 +380,7 @@ static void try_damaged(void)
 	}
 	for (size_t i = 0; i < file->symbol_count; i++)
 		heap_elf_find_symbol(file, file->symbols[i].kind, file->symbols[i].address);
+	heap_elf_find_section_at(file, file->data_start, &(uint64_t){ 0 });
 	heap_elf_find_name(file, "nobody");
 	free(find_debug());
 	close_file();

@@ -18,6 +18,8 @@ enum {
 	LEAST_PAGE = 4096,
 	// glibc gives each arena but the first heaps of this size and alignment.
 	ARENA_HEAP = 64 << 20,
+	NEAR_SYMBOL = 4096, // bytes behind a symbol that it still tells the place of
+	MAX_PLACE = 256,
 };
 
 // glibc's first arena, whose bins point to free blocks. Its words are treated like other unnamed
@@ -385,6 +387,38 @@ static bool is_libc(const char *path)
 	return strncmp(name, "libc.so", 7) == 0 || strncmp(name, "libc-2", 6) == 0;
 }
 
+struct data {
+	struct capture *capture;
+	const struct module *module;
+};
+
+// The name of the last variable before an address in a section, or NULL.
+static char *find_near(const struct heap_elf_file *elf, uint64_t address, uint64_t section)
+{
+	const struct heap_symbol *symbol = heap_elf_find_before(elf, HEAP_SYMBOL_OBJECT, address);
+
+	return symbol && symbol->address >= section && address - symbol->address <= NEAR_SYMBOL
+		       ? heap_demangle(symbol->name)
+		       : NULL;
+}
+
+// Names a root by its place in the file: ".bss+0x40, near stdout".
+static void name_place(void *context, struct heap_root *root)
+{
+	const struct data *data = context;
+	const struct heap_elf_file *elf = data->module->elf;
+	uint64_t address = root->address - data->module->bias, start = 0;
+	const char *section = heap_elf_find_section_at(elf, address, &start);
+	CLEANUP_FREE char *near = section ? find_near(elf, address, start) : NULL;
+	char name[MAX_PLACE];
+
+	if (!section)
+		return;
+	snprintf(name, sizeof(name), "%s+%#" PRIx64 "%s%s", section, address - start,
+		 near ? ", near " : "", near ? near : "");
+	root->name = strings_add(&data->capture->strings, name);
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *gather_data(struct capture *capture, const struct module *module,
 				      uint64_t start, uint64_t end)
@@ -399,7 +433,10 @@ static struct heap_error *gather_data(struct capture *capture, const struct modu
 		.frame = HEAP_NO_INDEX,
 	};
 
-	return gather(capture, &root, is_libc(module->path) ? ROOTS_STARTS_ONLY : ROOTS_ALL_WORDS);
+	return roots_gather_groups(&capture->roots, &root, &capture->image, &capture->objects,
+				   is_libc(module->path) ? ROOTS_STARTS_ONLY : ROOTS_ALL_WORDS,
+				   module->elf ? name_place : NULL,
+				   &(struct data){ capture, module });
 }
 
 static bool is_writable(const struct image_mapping *mapping)

@@ -6,6 +6,11 @@
 
 #include <string.h>
 
+enum {
+	NEAR = 64,         // bytes between pointers of one variable, at most
+	MAX_GROUPS = 4096, // of pointers that get roots of their own, in a module
+};
+
 void roots_deinit(struct roots *roots)
 {
 	heap_array_deinit(&roots->claims);
@@ -156,8 +161,34 @@ struct gathering {
 	const struct heap_root *root;
 	const struct objects *objects;
 	enum roots_words which;
-	heap_root_id id; // HEAP_NO_OBJECT until the first pointer is found
+	heap_root_id id;    // HEAP_NO_OBJECT until the first pointer is found
+	uint64_t start;     // of that root
+	roots_place *place; // NULL: there is one root for all
+	void *context;      // of that
+	int groups;
 };
+
+// Starts a root for a pointer, if it is none of the last one's.
+HEAP_MUST_CHECK
+static struct heap_error *start_root(struct gathering *gathering, uint64_t address)
+{
+	struct heap_root root = *gathering->root;
+	const struct heap_root *last = gathering->id == HEAP_NO_OBJECT
+					       ? NULL
+					       : &gathering->roots->snapshot->roots[gathering->id];
+
+	if (last && (!gathering->place || gathering->groups == MAX_GROUPS ||
+		     address - (last->address + last->size) <= NEAR))
+		return NULL;
+	if (gathering->place) {
+		root.address = address;
+		root.size = 0;
+		gathering->groups++;
+		gathering->place(gathering->context, &root);
+	}
+	gathering->start = root.address;
+	return roots_add(gathering->roots, &root, &gathering->id);
+}
 
 HEAP_MUST_CHECK
 static struct heap_error *gather_words(void *context, uint64_t address, const uint64_t *words,
@@ -174,11 +205,12 @@ static struct heap_error *gather_words(void *context, uint64_t address, const ui
 		     objects_address(gathering->objects, target) != words[i]) ||
 		    roots_is_claimed(roots, address + i * 8))
 			continue;
-		if (gathering->id == HEAP_NO_OBJECT)
-			HEAP_TRY(roots_add(roots, gathering->root, &gathering->id));
-		HEAP_TRY(roots_add_word(roots, gathering->id,
-					address + i * 8 - gathering->root->address, words[i],
-					gathering->objects));
+		HEAP_TRY(start_root(gathering, address + i * 8));
+		HEAP_TRY(roots_add_word(roots, gathering->id, address + i * 8 - gathering->start,
+					words[i], gathering->objects));
+		if (gathering->place)
+			roots->snapshot->roots[gathering->id].size =
+				address + (i + 1) * 8 - gathering->start;
 	}
 	return NULL;
 }
@@ -187,7 +219,20 @@ struct heap_error *roots_gather(struct roots *roots, const struct heap_root *roo
 				const struct image *image, const struct objects *objects,
 				enum roots_words which)
 {
-	struct gathering gathering = { roots, root, objects, which, HEAP_NO_OBJECT };
+	return roots_gather_groups(roots, root, image, objects, which, NULL, NULL);
+}
+
+struct heap_error *roots_gather_groups(struct roots *roots, const struct heap_root *root,
+				       const struct image *image, const struct objects *objects,
+				       enum roots_words which, roots_place *place, void *context)
+{
+	struct gathering gathering = { .roots = roots,
+				       .root = root,
+				       .objects = objects,
+				       .which = which,
+				       .id = HEAP_NO_OBJECT,
+				       .place = place,
+				       .context = context };
 
 	return visit_words(image, root, gather_words, &gathering);
 }

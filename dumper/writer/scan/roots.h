@@ -76,6 +76,18 @@ struct heap_error *roots_gather(struct roots *roots, const struct heap_root *roo
 				const struct image *image, const struct objects *objects,
 				enum roots_words which);
 
+/** Completes a root that begins at its first pointer. */
+typedef void roots_place(void *context, struct heap_root *root);
+
+/**
+ * Does the same, but adds a root of its own for each group of pointers that are near each other, as those of
+ * one variable are.
+ */
+HEAP_MUST_CHECK
+struct heap_error *roots_gather_groups(struct roots *roots, const struct heap_root *root,
+				       const struct image *image, const struct objects *objects,
+				       enum roots_words which, roots_place *place, void *context);
+
 /** Sorts the edges by root and offset; when all is gathered. */
 void roots_sort_edges(struct roots *roots);
 
