@@ -10,6 +10,7 @@
 enum {
 	PIECE = 4096,           // claims
 	PREFETCH_DISTANCE = 12, // claims
+	MANY = 8,               // claims on one object in so many take much memory
 };
 
 struct applying {
@@ -167,6 +168,9 @@ struct heap_error *claims_apply(struct inference *inference, enum rank rank)
 {
 	const struct claim_queue *taken = claims_take(&inference->claims, rank);
 
+	// Nothing reads members before all is settled. No object is named more than once per rank, so this is rare.
+	if (taken->count > inference->capture->objects.count / MANY)
+		kinds_drop_members(&inference->kinds);
 	frontier_begin(inference);
 	HEAP_TRY(name_all(&(struct applying){ inference, taken, rank }));
 	HEAP_TRY(frontier_follow(inference, taken));

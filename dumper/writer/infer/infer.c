@@ -45,9 +45,8 @@ enum {
 
 // --- applying claims ----------------------------------------------------------
 
-// Applies all waiting claims, and those that result from them.
 HEAP_MUST_CHECK
-static struct heap_error *settle(struct inference *inference)
+static struct heap_error *apply_all(struct inference *inference)
 {
 	struct heap_error *error = NULL;
 	bool is_late = false;
@@ -68,6 +67,14 @@ static struct heap_error *settle(struct inference *inference)
 			return NULL;
 		}
 	}
+}
+
+// Applies all waiting claims, and those that result from them.
+HEAP_MUST_CHECK
+static struct heap_error *settle(struct inference *inference)
+{
+	HEAP_TRY(apply_all(inference));
+	return kinds_restore_members(inference);
 }
 
 // --- what claims begin with --------------------------------------------------

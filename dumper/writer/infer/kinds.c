@@ -213,14 +213,34 @@ static struct heap_error *find_kinds(struct inference *inference, const struct k
 	return NULL;
 }
 
-// Sorts kinds by site and size, and objects by kind.
+// Lists the objects of each kind.
 HEAP_MUST_CHECK
-static struct heap_error *sort_members(struct kinds *kinds, const struct objects *objects)
+static struct heap_error *list_members(struct inference *inference)
 {
-	CLEANUP_FREE uint32_t *place = malloc(((size_t)kinds->count + 1) * sizeof(*place));
+	const struct objects *objects = &inference->capture->objects;
+	struct kinds *kinds = &inference->kinds;
 	CLEANUP_FREE uint32_t *next = malloc(((size_t)kinds->count + 1) * sizeof(*next));
 
-	if (!place || !next)
+	if (!kinds->members)
+		kinds->members = malloc(((size_t)objects->count + 1) * sizeof(*kinds->members));
+	if (!next || !kinds->members)
+		return heap_error_out_of_memory();
+	for (uint32_t i = 0; i < kinds->count; i++)
+		next[i] = kinds->kinds[i].first;
+	for (heap_object_id i = 0; i < objects->count; i++)
+		kinds->members[next[kinds_of(inference, i)]++] = i;
+	return NULL;
+}
+
+// Sorts kinds by site and size, and objects by kind.
+HEAP_MUST_CHECK
+static struct heap_error *sort_members(struct inference *inference)
+{
+	const struct objects *objects = &inference->capture->objects;
+	struct kinds *kinds = &inference->kinds;
+	CLEANUP_FREE uint32_t *place = malloc(((size_t)kinds->count + 1) * sizeof(*place));
+
+	if (!place)
 		return heap_error_out_of_memory();
 	// `first` keeps where each kind was, until it is sorted.
 	for (uint32_t i = 0; i < kinds->count; i++)
@@ -232,18 +252,14 @@ static struct heap_error *sort_members(struct kinds *kinds, const struct objects
 
 	for (uint32_t i = 0; i < kinds->count; i++) {
 		place[kinds->kinds[i].first] = i;
-		kinds->kinds[i].first = next[i] = first;
+		kinds->kinds[i].first = first;
 		first += kinds->kinds[i].count;
 	}
 	for (uint32_t i = 0; !kinds->of && i < objects->kinds.count; i++)
 		kinds->of_kind[i] = place[kinds->of_kind[i]];
-	for (heap_object_id i = 0; i < objects->count; i++) {
-		uint32_t of = kinds->of ? kinds->of[i] = place[kinds->of[i]]
-					: kinds->of_kind[objects->kind[i]];
-
-		kinds->members[next[of]++] = i;
-	}
-	return NULL;
+	for (heap_object_id i = 0; kinds->of && i < objects->count; i++)
+		kinds->of[i] = place[kinds->of[i]];
+	return list_members(inference);
 }
 
 // Finds the sites whose blocks count for those of callers.
@@ -275,15 +291,10 @@ struct heap_error *kinds_init(struct kinds *kinds, struct capture *capture)
 struct heap_error *kinds_sort(struct inference *inference)
 {
 	struct kinds *kinds = &inference->kinds;
-	const struct objects *objects = &inference->capture->objects;
 	CLEANUP_FREE struct kind *old = NULL;
 	CLEANUP_HASH_TABLE struct heap_hash_table table = { 0 };
 	struct heap_error *error;
 
-	if (!kinds->members)
-		kinds->members = malloc(((size_t)objects->count + 1) * sizeof(*kinds->members));
-	if (!kinds->members)
-		return heap_error_out_of_memory();
 	if (!is_stale(inference))
 		return NULL;
 	old = kinds->kinds;
@@ -295,7 +306,18 @@ struct heap_error *kinds_sort(struct inference *inference)
 	inference->pointer_tags.is_renewed = false;
 	memset(inference->discriminators.is_renewed, 0,
 	       sizeof(inference->discriminators.is_renewed));
-	return error ? error : sort_members(kinds, objects);
+	return error ? error : sort_members(inference);
+}
+
+void kinds_drop_members(struct kinds *kinds)
+{
+	free(kinds->members);
+	kinds->members = NULL;
+}
+
+struct heap_error *kinds_restore_members(struct inference *inference)
+{
+	return inference->kinds.members ? NULL : list_members(inference);
 }
 
 void kinds_count(struct inference *inference)
