@@ -26,7 +26,6 @@ static void fetch(const struct inference *inference, heap_object_id object)
 	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
 
 	heap_prefetch(&inference->claims.rank[object]);
-	heap_prefetch(&inference->claims.waiting[object]);
 	heap_prefetch_to_write(&snapshot->type[object]);
 	heap_prefetch_to_write(&inference->capture->names.of[object]);
 	heap_prefetch(&snapshot->edge_first[object]);

@@ -21,12 +21,10 @@ struct heap_error *claims_init(struct claims *claims, const struct layouts *layo
 		.names = names,
 		.rank = malloc(count),
 		.name_rank = malloc(count),
-		.waiting = calloc(count, sizeof(*claims->waiting)),
 		.waits = calloc(count / 8 + 1, 1),
 		.is_renamed = calloc(count, sizeof(*claims->is_renamed)),
 	};
-	if (!claims->rank || !claims->name_rank || !claims->waiting || !claims->waits ||
-	    !claims->is_renamed)
+	if (!claims->rank || !claims->name_rank || !claims->waits || !claims->is_renamed)
 		return heap_error_out_of_memory();
 	memset(claims->rank, RANK_NONE, count);
 	memset(claims->name_rank, RANK_NONE, count);
@@ -40,7 +38,6 @@ void claims_deinit(struct claims *claims)
 	free(claims->taken.objects);
 	free(claims->rank);
 	free(claims->name_rank);
-	free(claims->waiting);
 	free(claims->waits);
 	free(claims->is_renamed);
 }
@@ -104,6 +101,12 @@ static void clear_waits(struct claims *claims, heap_object_id object)
 			   __ATOMIC_RELAXED);
 }
 
+// The name that an object waits for.
+static const struct name *awaited(const struct claims *claims, heap_object_id object)
+{
+	return &claims->names->list[names_awaited(claims->names, object)];
+}
+
 bool claims_are_futile(const struct claims *claims, enum rank rank, heap_object_id object)
 {
 	enum rank own = claims_rank(claims, object);
@@ -121,16 +124,13 @@ struct heap_error *claims_add(struct claims *claims, enum rank rank, const struc
 	if (claims->rank[object] < rank)
 		return NULL;
 	if (claims->rank[object] == rank &&
-	    (!waits(claims, object) ||
-	     !is_preferred(claims->layouts, &name, &claims->names->list[claims->waiting[object]])))
+	    (!waits(claims, object) || !is_preferred(claims->layouts, &name, awaited(claims, object))))
 		return NULL;
 	HEAP_TRY(names_find(claims->names, &name, &number));
-	if (claims->rank[object] == rank) {
-		claims->waiting[object] = number;
-		return NULL;
-	}
+	if (claims->rank[object] == rank)
+		return names_await(claims->names, object, number);
 	HEAP_TRY(heap_reserve(queue->objects, queue->capacity, queue->count + 1));
-	claims->waiting[object] = number;
+	HEAP_TRY(names_await(claims->names, object, number));
 	queue->objects[queue->count++] = object;
 	claims->changes++;
 	// Before the rank: claims_are_futile() reads them in the other order.
@@ -191,7 +191,7 @@ const struct name *claims_settle(struct claims *claims, enum rank rank, size_t n
 		return NULL;
 	}
 
-	names_give(claims->names, object, claims->waiting[object]);
+	names_give(claims->names, object, names_awaited(claims->names, object));
 	claims->name_rank[object] = (uint8_t)rank;
 	clear_waits(claims, object);
 	return names_of(claims->names, object);
@@ -204,6 +204,12 @@ void claims_taken(struct claims *claims)
 		return;
 	free(claims->taken.objects);
 	claims->taken = (struct claim_queue){ 0 };
+}
+
+void claims_rest(struct claims *claims)
+{
+	if (claims_best(claims) == RANK_NONE)
+		names_end_waiting(claims->names);
 }
 
 void claims_withdraw(struct claims *claims, heap_object_id object)

@@ -48,7 +48,7 @@ struct claim {
 	uint64_t is_sure : 1; /**< no guess between a root and this claim */
 };
 
-/** Many objects may wait at once: 4 bytes each. What is claimed of them is in claims.waiting. */
+/** Many objects may wait at once: 4 bytes each. What is claimed of them is in names. */
 struct claim_queue {
 	heap_object_id *objects; /**< [count] */
 	size_t count, capacity;
@@ -61,8 +61,7 @@ struct claims {
 	struct claim_queue taken; /**< those that are being applied */
 	uint8_t *rank;      /**< [objects] of its name, or of the best claim that waits for it */
 	uint8_t *name_rank; /**< [objects] of its name */
-	uint32_t *waiting;  /**< [objects] in names: the number of its last claim's */
-	uint8_t *waits;     /**< [objects / 8 + 1] a bit each: that claim has not been taken yet */
+	uint8_t *waits;     /**< [objects / 8 + 1] a bit each: its last claim has not been taken yet */
 	bool *is_renamed;   /**< [objects] its name was withdrawn once: that happens only once */
 	uint64_t applied;   /**< claims that have named objects */
 	uint64_t changes;   /**< how often a rank has changed */
@@ -96,6 +95,9 @@ const struct name *claims_settle(struct claims *claims, enum rank rank, size_t n
 
 /** Ends what claims_take() began, and frees its result. */
 void claims_taken(struct claims *claims);
+
+/** Frees what waiting claims need, as no claim waits. */
+void claims_rest(struct claims *claims);
 
 /** The rank of an object's name, or of the best claim that waits for it. Thread-safe. */
 static inline enum rank claims_rank(const struct claims *claims, heap_object_id object)

@@ -145,7 +145,7 @@ static void fetch_target(const struct inference *inference, const struct part *p
 		edge = &part->edges[at + 2 * JOIN_DISTANCE];
 		target = targets[edge->edge];
 		heap_prefetch_to_write(&inference->claims.rank[target]);
-		heap_prefetch_to_write(&inference->claims.waiting[target]);
+		heap_prefetch_to_write(&inference->capture->names.of[target]);
 		if (!edge->is_claim) {
 			heap_prefetch(&inference->capture->objects.kind[target]);
 			heap_prefetch_to_write(&hints->head[target]);

@@ -74,6 +74,7 @@ HEAP_MUST_CHECK
 static struct heap_error *settle(struct inference *inference)
 {
 	HEAP_TRY(apply_all(inference));
+	claims_rest(&inference->claims);
 	return kinds_restore_members(inference);
 }
 

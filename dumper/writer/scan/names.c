@@ -6,6 +6,10 @@
 
 #include <stdlib.h>
 
+enum {
+	FEW = 32, // of so many objects, one that has a name waits for another
+};
+
 static bool is_same(const struct name *one, const struct name *other)
 {
 	return one->type == other->type && one->elements == other->elements &&
@@ -16,7 +20,7 @@ struct heap_error *names_init(struct names *names, heap_object_id objects)
 {
 	uint32_t none;
 
-	*names = (struct names){ 0 };
+	*names = (struct names){ .objects = objects };
 	HEAP_TRY(heap_column_create((size_t)objects + 1, sizeof(*names->of), &names->of));
 	return names_find(names, &(struct name){ 0 }, &none);
 }
@@ -26,6 +30,7 @@ void names_deinit(struct names *names)
 	free(names->list);
 	heap_hash_table_deinit(&names->by_name);
 	heap_column_destroy(names->of);
+	names_end_waiting(names);
 }
 
 struct heap_error *names_find(struct names *names, const struct name *name, uint32_t *result)
@@ -42,8 +47,8 @@ struct heap_error *names_find(struct names *names, const struct name *name, uint
 	found = heap_hash_find(&names->by_name, hash, i, is_same(&names->list[i], name));
 	if (found == HEAP_HASH_NONE) {
 		found = names->count;
-		if (found > UINT32_MAX >> 1)
-			return heap_error_create(HEAP_ERROR_ARGUMENT, "more than 2^31 names");
+		if (found > UINT32_MAX >> NAME_FLAGS)
+			return heap_error_create(HEAP_ERROR_ARGUMENT, "more than 2^30 names");
 		HEAP_TRY(heap_reserve(names->list, names->capacity, (size_t)found + 1));
 		HEAP_TRY(heap_hash_add(&names->by_name, hash, found));
 		names->list[names->count++] = *name;
@@ -55,7 +60,7 @@ struct heap_error *names_find(struct names *names, const struct name *name, uint
 struct heap_error *names_set(struct names *names, heap_object_id object, heap_type_id type,
 			     uint64_t elements, enum heap_evidence evidence)
 {
-	uint32_t number;
+	uint32_t number, awaited = names->of[object];
 
 	HEAP_TRY(names_find(names,
 			    &(struct name){ .elements = elements,
@@ -64,5 +69,73 @@ struct heap_error *names_set(struct names *names, heap_object_id object, heap_ty
 					    .type = type },
 			    &number));
 	names_give(names, object, number);
+	return awaited & NAME_WAITS ? names_await(names, object, awaited >> NAME_FLAGS) : NULL;
+}
+
+// --- names that objects wait for ----------------------------------------------
+
+static uint32_t find_awaited(const struct names *names, heap_object_id object)
+{
+	return heap_hash_find(&names->by_object, heap_hash_u64(object), i,
+			      names->awaited.items[i].object == object);
+}
+
+static void end_list(struct names *names)
+{
+	heap_array_deinit(&names->awaited);
+	heap_hash_table_deinit(&names->by_object);
+}
+
+// Makes a column of the list.
+HEAP_MUST_CHECK
+static struct heap_error *make_column(struct names *names)
+{
+	HEAP_TRY(heap_column_create((size_t)names->objects + 1, sizeof(*names->awaited_of),
+				    &names->awaited_of));
+	for (size_t i = 0; i < names->awaited.count; i++)
+		names->awaited_of[names->awaited.items[i].object] = names->awaited.items[i].number;
+	end_list(names);
 	return NULL;
+}
+
+struct heap_error *names_await(struct names *names, heap_object_id object, uint32_t number)
+{
+	uint32_t of = names->of[object], found;
+
+	if (of & NAME_WAITS || of >> NAME_FLAGS == 0) {
+		names->of[object] = number << NAME_FLAGS | NAME_WAITS | (of & NAME_IS_SURE);
+		return NULL;
+	}
+	if (!names->awaited_of && names->awaited.count > names->objects / FEW)
+		HEAP_TRY(make_column(names));
+	if (names->awaited_of) {
+		names->awaited_of[object] = number;
+		return NULL;
+	}
+	found = find_awaited(names, object);
+	if (found != HEAP_HASH_NONE) {
+		names->awaited.items[found].number = number;
+		return NULL;
+	}
+	HEAP_TRY(heap_hash_reserve(&names->by_object, 1));
+	HEAP_TRY(heap_array_append(&names->awaited, (struct awaited_name){ object, number }));
+	return heap_hash_add(&names->by_object, heap_hash_u64(object),
+			     (uint32_t)names->awaited.count - 1);
+}
+
+uint32_t names_awaited(const struct names *names, heap_object_id object)
+{
+	uint32_t of = names->of[object];
+
+	if (of & NAME_WAITS)
+		return of >> NAME_FLAGS;
+	return names->awaited_of ? names->awaited_of[object]
+				 : names->awaited.items[find_awaited(names, object)].number;
+}
+
+void names_end_waiting(struct names *names)
+{
+	end_list(names);
+	heap_column_destroy(names->awaited_of);
+	names->awaited_of = NULL;
 }

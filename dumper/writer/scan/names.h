@@ -10,8 +10,12 @@
  *
  * There are few different names: of a type, each block size gives one at most. So 4 bytes per object stand
  * for 10. Only the types are a column of their own, in the snapshot, since most stages read nothing else.
+ *
+ * The number may also be that of a name that an object without one waits for. Few objects that have a name
+ * wait for another: these are in a list, until there are so many that a column takes less memory.
  */
 
+#include "lib/base/array.h"
 #include "lib/base/hash_table.h"
 #include "lib/snapshot/snapshot.h"
 
@@ -22,13 +26,30 @@ struct name {
 	heap_type_id type;
 };
 
+/** A name that an object with another one waits for. */
+struct awaited_name {
+	heap_object_id object;
+	uint32_t number;
+};
+
 /** Zeros at first. */
 struct names {
 	struct name *list; /**< [count] [0] is that of objects without one: zeros */
 	uint32_t count, capacity;
 	uint32_t last; /**< that names_find() has found */
 	struct heap_hash_table by_name;
-	uint32_t *of; /**< [objects] number of its name, times 2, + is_sure; NULL: none has one */
+	/** [objects] number of its name, or if it has NAME_WAITS of the one it waits for; NULL: none has one */
+	uint32_t *of;
+	heap_object_id objects;
+	struct HEAP_ARRAY(struct awaited_name) awaited;
+	struct heap_hash_table by_object; /**< of those awaited */
+	uint32_t *awaited_of; /**< [objects] the number, in place of the list; NULL: there are few */
+};
+
+enum {
+	NAME_IS_SURE = 1,
+	NAME_WAITS = 2,
+	NAME_FLAGS = 2, /**< bits behind the number */
 };
 
 /** No object has a name. names_deinit() frees it, also after an error. */
@@ -44,13 +65,14 @@ struct heap_error *names_find(struct names *names, const struct name *name, uint
 /** Gives an object the name of a number. Several threads may name different objects. */
 static inline void names_give(struct names *names, heap_object_id object, uint32_t number)
 {
-	names->of[object] = number << 1 | names->list[number].is_sure;
+	names->of[object] = number << NAME_FLAGS | (names->list[number].is_sure ? NAME_IS_SURE : 0);
 }
 
 /** Takes an object's name away. Its is_sure stays, since other evidence was weighed with it. */
 static inline void names_take(struct names *names, heap_object_id object)
 {
-	names->of[object] &= 1;
+	if (!(names->of[object] & NAME_WAITS))
+		names->of[object] &= NAME_IS_SURE;
 }
 
 /** Gives an object a name that no claim waits for; is_sure stays. */
@@ -61,13 +83,25 @@ struct heap_error *names_set(struct names *names, heap_object_id object, heap_ty
 /** The name of an object. Valid until another one is found. */
 static inline const struct name *names_of(const struct names *names, heap_object_id object)
 {
-	return &names->list[names->of[object] >> 1];
+	uint32_t of = names->of[object];
+
+	return &names->list[of & NAME_WAITS ? 0 : of >> NAME_FLAGS];
 }
 
 /** True if no guess led to the object's name. Thread-safe while names are found. */
 static inline bool names_is_sure(const struct names *names, heap_object_id object)
 {
-	return names->of[object] & 1;
+	return names->of[object] & NAME_IS_SURE;
 }
+
+/** Lets an object wait for the name of a number. It keeps the name that it has. */
+HEAP_MUST_CHECK
+struct heap_error *names_await(struct names *names, heap_object_id object, uint32_t number);
+
+/** The number of the name that an object waits for. Thread-safe while none begins to wait. */
+uint32_t names_awaited(const struct names *names, heap_object_id object);
+
+/** No object with a name waits any more: frees what was needed for that. */
+void names_end_waiting(struct names *names);
 
 #endif
