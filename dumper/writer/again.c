@@ -109,8 +109,9 @@ static struct heap_error *take_backtraces(struct again *again)
 	if (!backtraces->of_kind)
 		return heap_error_out_of_memory();
 	for (heap_object_id i = 0; i < capture->objects.count; i++) {
-		if (backtraces->of_kind[capture->objects.kind[i]] == 0)
-			backtraces->of_kind[capture->objects.kind[i]] = again->old->backtrace[i];
+		if (backtraces->of_kind[objects_kind(&capture->objects, i)] == 0)
+			backtraces->of_kind[objects_kind(&capture->objects, i)] =
+				again->old->backtrace[i];
 	}
 	describe_calls(capture, capture->snapshot.calls, capture->snapshot.call_count, 1);
 	describe_calls(capture, capture->snapshot.functions, capture->snapshot.function_count, 0);
@@ -451,7 +452,7 @@ static struct heap_error *store(struct again *again)
 	if (!snapshot->site)
 		return heap_error_out_of_memory();
 	for (heap_object_id i = 0; i < snapshot->object_count; i++)
-		snapshot->site[i] = capture->site_of_kind[capture->objects.kind[i]];
+		snapshot->site[i] = capture->site_of_kind[objects_kind(&capture->objects, i)];
 	HEAP_TRY(store_keep_types(capture));
 	HEAP_TRY(make_names(capture)); // which damaged types may have taken
 	HEAP_TRY(store_fill_modules(capture));

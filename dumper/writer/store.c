@@ -70,7 +70,7 @@ static void make_backtraces(const struct capture *capture, heap_object_id first,
 	size_t at = heap_partition_point(i, 0, backtraces->own.count, own[i].object < first);
 
 	for (uint32_t i = 0; i < count; i++)
-		values[i] = backtraces->of_kind[capture->objects.kind[first + i]];
+		values[i] = backtraces->of_kind[objects_kind(&capture->objects, first + i)];
 	for (; at < backtraces->own.count && own[at].object - first < count; at++)
 		values[own[at].object - first] = own[at].backtrace;
 }
@@ -105,10 +105,11 @@ static void make_column(void *context, enum heap_columns column, heap_object_id 
 		else if (column == HEAP_COLUMN_SIZE)
 			values[i] = objects_size(objects, first + i);
 		else if (column == HEAP_COLUMN_SITE)
-			values[i] = capture->site_of_kind[objects->kind[first + i]];
+			values[i] = capture->site_of_kind[objects_kind(objects, first + i)];
 		else if (column == HEAP_COLUMN_BIRTH) // the table may lack a block's epoch
-			values[i] = objects->birth[first + i] < epochs ? objects->birth[first + i]
-								       : epochs - 1;
+			values[i] = births_of(&objects->births, first + i) < epochs
+					    ? births_of(&objects->births, first + i)
+					    : epochs - 1;
 	}
 }
 

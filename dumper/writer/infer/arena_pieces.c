@@ -63,19 +63,17 @@ static struct heap_error *copy_kinds(struct cutter *cutter)
 	return number < cutter->sites.count ? NULL : describe_kind(cutter, 0, 0);
 }
 
-// Adds an object of a kind.
+// Adds an object of a kind. The births of pieces are not needed.
 HEAP_MUST_CHECK
-static struct heap_error *add_plain(struct cutter *cutter, uint64_t address, heap_object_id whole,
-				    uint32_t kind, uint8_t flags)
+static struct heap_error *add_plain(struct cutter *cutter, uint64_t address, uint32_t kind,
+				    uint8_t flags)
 {
 	struct objects *objects = &cutter->objects;
 
 	HEAP_TRY(objects_add(objects, address, 0, 0));
-	objects->kind[objects->count - 1] = kind;
-	objects->birth[objects->count - 1] = cutter->capture->objects.birth[whole];
 	objects->flags[objects->count - 1] = flags;
 	objects->all_flags |= flags;
-	return NULL;
+	return objects_set_kind(objects, objects->count - 1, kind);
 }
 
 HEAP_MUST_CHECK
@@ -83,7 +81,7 @@ static struct heap_error *add(struct cutter *cutter, uint64_t address, uint64_t 
 			      heap_object_id whole, uint8_t flags)
 {
 	const struct capture *capture = cutter->capture;
-	uint32_t parent = capture->objects.kind[whole], kind;
+	uint32_t parent = objects_kind(&capture->objects, whole), kind;
 	// No site has an address that low.
 	uint64_t site = flags & (ARENA_CHUNK | ARENA_HEADER | ARENA_UNUSED)
 				? flags
@@ -92,7 +90,7 @@ static struct heap_error *add(struct cutter *cutter, uint64_t address, uint64_t 
 	HEAP_TRY(object_kinds_find(&cutter->objects.kinds, site, size, &kind));
 	if (kind >= cutter->sites.count)
 		HEAP_TRY(describe_kind(cutter, parent, flags));
-	return add_plain(cutter, address, whole, kind, flags);
+	return add_plain(cutter, address, kind, flags);
 }
 
 static bool is_rounded(const struct arenas *arenas, const struct arena *arena)
@@ -143,8 +141,8 @@ static struct heap_error *cut_objects(struct cutter *cutter)
 		if (next < arenas->count && arenas->list[next].object == i)
 			HEAP_TRY(cut(cutter, &arenas->list[next++]));
 		else
-			HEAP_TRY(add_plain(cutter, objects_address(objects, i), i, objects->kind[i],
-					   objects->flags[i]));
+			HEAP_TRY(add_plain(cutter, objects_address(objects, i),
+					   objects_kind(objects, i), objects->flags[i]));
 	}
 	first[cutter->capture->objects.count] = cutter->objects.count;
 	return NULL;

@@ -124,7 +124,7 @@ static void list_formats(struct trial *trials)
 
 static heap_site_id site_of(const struct search *search, heap_object_id object)
 {
-	return search->capture->maker_of_kind[search->capture->objects.kind[object]];
+	return search->capture->maker_of_kind[objects_kind(&search->capture->objects, object)];
 }
 
 static bool has_sites(const struct search *search)

@@ -243,13 +243,12 @@ static struct heap_error *require_leads(struct inference *inference)
 	progress_steps(snapshot->edge_count);
 	for (heap_object_id i = 0; i < capture->objects.count; i++) {
 		for (uint32_t j = snapshot->edge_first[i]; j < snapshot->edge_first[i + 1]; j++) {
-			uint32_t kind = capture->objects.kind[snapshot->edge_target[j]];
+			uint32_t kind = objects_kind(&capture->objects, snapshot->edge_target[j]);
 			struct site_leads *own = &leads[capture->maker_of_kind[kind]];
 
 			if (j + PREFETCH_DISTANCE < snapshot->edge_count)
-				heap_prefetch(
-					&capture->objects.kind
-						 [snapshot->edge_target[j + PREFETCH_DISTANCE]]);
+				objects_prefetch_kind(&capture->objects,
+						      snapshot->edge_target[j + PREFETCH_DISTANCE]);
 			if (snapshot->edge_interior[j] > BLOCK_PREFIX_MAX ||
 			    snapshot->edge_interior[j] % 8 != 0)
 				own->elsewhere++;
@@ -259,7 +258,8 @@ static struct heap_error *require_leads(struct inference *inference)
 				continue;
 			if (snapshot->edge_interior[j] == 0)
 				own->from[snapshot->edge_slot[j]]++;
-			else if (own == &leads[capture->maker_of_kind[capture->objects.kind[i]]])
+			else if (own ==
+				 &leads[capture->maker_of_kind[objects_kind(&capture->objects, i)]])
 				own->beside[snapshot->edge_slot[j]]++;
 		}
 	}
@@ -272,7 +272,7 @@ static struct site_leads *leads_of(const struct inference *inference, heap_objec
 	const struct capture *capture = inference->capture;
 
 	return &inference->block_prefixes
-			.leads[capture->maker_of_kind[capture->objects.kind[object]]];
+			.leads[capture->maker_of_kind[objects_kind(&capture->objects, object)]];
 }
 
 /*
@@ -311,7 +311,7 @@ struct heap_error *block_prefixes_header(struct inference *inference, heap_objec
 					 uint64_t bytes, heap_type_id *result)
 {
 	const struct capture *capture = inference->capture;
-	heap_site_id site = capture->maker_of_kind[capture->objects.kind[object]];
+	heap_site_id site = capture->maker_of_kind[objects_kind(&capture->objects, object)];
 	const struct site_types *types = &inference->kinds.site_types[site];
 
 	*result = HEAP_NO_TYPE;

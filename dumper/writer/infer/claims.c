@@ -124,7 +124,8 @@ struct heap_error *claims_add(struct claims *claims, enum rank rank, const struc
 	if (claims->rank[object] < rank)
 		return NULL;
 	if (claims->rank[object] == rank &&
-	    (!waits(claims, object) || !is_preferred(claims->layouts, &name, awaited(claims, object))))
+	    (!waits(claims, object) ||
+	     !is_preferred(claims->layouts, &name, awaited(claims, object))))
 		return NULL;
 	HEAP_TRY(names_find(claims->names, &name, &number));
 	if (claims->rank[object] == rank)

@@ -404,9 +404,9 @@ static struct heap_error *try_objects(struct search *search)
 			progress_step();
 			// The first word of a node is no word of a head.
 			if (snapshot->edge_interior[j] == 0 &&
-			    search->is_wanted[objects->kind[target]] &&
+			    search->is_wanted[objects_kind(objects, target)] &&
 			    (snapshot->edge_slot[j] > 0 ||
-			     objects->kind[i] != objects->kind[target]))
+			     objects_kind(objects, i) != objects_kind(objects, target)))
 				HEAP_TRY(try_all(search,
 						 objects_address(objects, i) +
 							 snapshot->edge_slot[j] * UINT64_C(8),
@@ -426,7 +426,7 @@ static struct heap_error *try_roots(struct search *search)
 		uint64_t address = snapshot->roots[edge->root].address;
 
 		if (edge->interior == 0 && address != 0 &&
-		    search->is_wanted[search->capture->objects.kind[edge->target]])
+		    search->is_wanted[objects_kind(&search->capture->objects, edge->target)])
 			HEAP_TRY(try_all(search, address + edge->offset, edge->target));
 	}
 	return NULL;

@@ -49,7 +49,7 @@ static void fetch(const struct inference *inference, uint32_t edge)
 
 	if (edge >= snapshot->edge_count)
 		return;
-	heap_prefetch(&inference->capture->objects.kind[snapshot->edge_target[edge]]);
+	objects_prefetch_kind(&inference->capture->objects, snapshot->edge_target[edge]);
 	heap_prefetch(&inference->claims.rank[snapshot->edge_target[edge]]);
 }
 
@@ -147,7 +147,7 @@ static void fetch_target(const struct inference *inference, const struct part *p
 		heap_prefetch_to_write(&inference->claims.rank[target]);
 		heap_prefetch_to_write(&inference->capture->names.of[target]);
 		if (!edge->is_claim) {
-			heap_prefetch(&inference->capture->objects.kind[target]);
+			objects_prefetch_kind(&inference->capture->objects, target);
 			heap_prefetch_to_write(&hints->head[target]);
 			kinds_prefetch(inference, target);
 		}

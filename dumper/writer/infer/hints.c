@@ -511,7 +511,7 @@ static bool follow_chain(void *context, uint64_t offset, heap_type_id pointer)
 	struct chain *chain = context;
 	const struct inference *inference = chain->inference;
 	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
-	const uint32_t *kinds = inference->capture->objects.kind;
+	const struct objects *objects = &inference->capture->objects;
 	uint64_t prefix = inference_prefix(inference, chain->object);
 	uint32_t edge;
 
@@ -519,7 +519,8 @@ static bool follow_chain(void *context, uint64_t offset, heap_type_id pointer)
 	    chain->type)
 		return true;
 	edge = heap_edge_at(snapshot, chain->object, prefix + chain->start + offset);
-	if (edge == UINT32_MAX || kinds[snapshot->edge_target[edge]] != kinds[chain->object])
+	if (edge == UINT32_MAX || objects_kind(objects, snapshot->edge_target[edge]) !=
+					  objects_kind(objects, chain->object))
 		return true;
 	if (snapshot->edge_interior[edge] >= prefix &&
 	    (snapshot->edge_interior[edge] - prefix) % chain->stride == 0)

@@ -96,7 +96,7 @@ static inline uint32_t kinds_of(const struct inference *inference, heap_object_i
 	const struct kinds *kinds = &inference->kinds;
 
 	return kinds->of ? kinds->of[object]
-			 : kinds->of_kind[inference->capture->objects.kind[object]];
+			 : kinds->of_kind[objects_kind(&inference->capture->objects, object)];
 }
 
 /** Prefetches what kinds_of() reads. */
@@ -104,7 +104,10 @@ static inline void kinds_prefetch(const struct inference *inference, heap_object
 {
 	const uint32_t *of = inference->kinds.of;
 
-	heap_prefetch(of ? &of[object] : &inference->capture->objects.kind[object]);
+	if (of)
+		heap_prefetch(&of[object]);
+	else
+		objects_prefetch_kind(&inference->capture->objects, object);
 }
 
 /** The length of a block's prefix; see block_prefixes.h. */

@@ -125,7 +125,7 @@ static struct heap_error *find_plain_kinds(struct inference *inference,
 	if (!counts || !kinds->of_kind)
 		return heap_error_out_of_memory();
 	for (heap_object_id i = 0; i < objects->count; i++)
-		counts[objects->kind[i]]++;
+		counts[objects_kind(objects, i)]++;
 	progress_steps(objects->count);
 	for (uint32_t i = 0; i < objects->kinds.count; i++) {
 		struct kind kind = {
@@ -183,7 +183,7 @@ static struct heap_error *find_kinds(struct inference *inference, const struct k
 		return heap_error_out_of_memory();
 	HEAP_TRY(require_columns(inference));
 	for (heap_object_id i = 0; i < objects->count; i++) {
-		uint32_t base = find_source(inference, i), of = objects->kind[i], number;
+		uint32_t base = find_source(inference, i), of = objects_kind(objects, i), number;
 
 		progress_step();
 		const struct kind *was = &old[kinds->of[i]];

@@ -124,7 +124,7 @@ static struct heap_error *learn(const struct inference *inference, struct likene
 	if (!places)
 		return heap_error_out_of_memory();
 	for (heap_object_id i = 0; i < objects->count && !progress_is_late(); i++) {
-		uint32_t *place = &places[objects->kind[i]];
+		uint32_t *place = &places[objects_kind(objects, i)];
 
 		progress_step();
 		if (inference->claims.name_rank[i] <= RANK_PASSED_FLEXIBLE &&

@@ -46,7 +46,7 @@ static bool is_inside(const struct search *search, heap_object_id source, uint32
 {
 	heap_object_id target = search->capture->snapshot.edge_target[edge];
 
-	return target != source && search->capture->objects.kind[target] == search->kind;
+	return target != source && objects_kind(&search->capture->objects, target) == search->kind;
 }
 
 // The block, as an index of members, that a place of another one leads to.
@@ -325,7 +325,7 @@ struct heap_error *links_find(struct links *links, const struct capture *capture
 	struct search search = { .capture = capture,
 				 .members = members,
 				 .count = count,
-				 .kind = capture->objects.kind[members[0]] };
+				 .kind = objects_kind(&capture->objects, members[0]) };
 
 	*links = (struct links){ 0 };
 	find_places(&search);

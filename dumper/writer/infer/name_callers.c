@@ -36,7 +36,7 @@ static void callers_deinit(struct callers *callers)
 
 static heap_site_id site_of(const struct inference *inference, heap_object_id object)
 {
-	return inference->capture->site_of_kind[inference->capture->objects.kind[object]];
+	return inference->capture->site_of_kind[objects_kind(&inference->capture->objects, object)];
 }
 
 // @return NULL: the caller of a block is not known

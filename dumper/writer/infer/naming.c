@@ -193,7 +193,8 @@ struct part {
 static bool is_weighed(const struct inference *inference, heap_object_id object)
 {
 	return inference->hints.head[object] != NO_HINT && !pools_have(&inference->pools, object) &&
-	       !pools_have_kind(&inference->pools, inference->capture->objects.kind[object]);
+	       !pools_have_kind(&inference->pools,
+				objects_kind(&inference->capture->objects, object));
 }
 
 // Prefetches what weighing an object reads of the targets of its first edges.
@@ -205,7 +206,7 @@ static void fetch_targets(const struct inference *inference, heap_object_id obje
 	for (uint32_t i = first; i < end && i < first + FETCHED_EDGES; i++) {
 		heap_object_id target = snapshot->edge_target[i];
 
-		heap_prefetch(&inference->capture->objects.kind[target]);
+		objects_prefetch_kind(&inference->capture->objects, target);
 		heap_prefetch(&inference->capture->objects.offset[target]);
 		heap_prefetch(&inference->claims.name_rank[target]);
 		heap_prefetch(&snapshot->type[target]);

@@ -202,7 +202,7 @@ static heap_type_id single_at(const struct search *search, uint64_t address)
 		return HEAP_NO_TYPE;
 	return node_types->classes[object] != HEAP_NO_TYPE
 		       ? node_types->classes[object]
-		       : node_types->singles[objects->kind[object]];
+		       : node_types->singles[objects_kind(objects, object)];
 }
 
 static bool is_address(const struct search *search, uint64_t word)
@@ -461,7 +461,8 @@ static struct heap_error *find_parts(const struct node_types *node_types)
 	if (!counts)
 		return heap_error_out_of_memory();
 	for (heap_object_id i = 0; i < objects->count; i++)
-		counts[objects->kind[i] * (size_t)CONTAINER_PARTS + node_types->nodes->part[i]]++;
+		counts[objects_kind(objects, i) * (size_t)CONTAINER_PARTS +
+		       node_types->nodes->part[i]]++;
 	for (uint32_t i = 0; i < objects->kinds.count; i++) {
 		const uint32_t *own = &counts[i * (size_t)CONTAINER_PARTS];
 
@@ -491,7 +492,7 @@ static struct heap_error *sort_nodes(struct search *search)
 	for (uint32_t i = 0; i < kinds; i++)
 		search->first[i] = HEAP_NO_OBJECT;
 	for (heap_object_id i = objects->count; i-- > 0;) {
-		uint32_t kind = objects->kind[i];
+		uint32_t kind = objects_kind(objects, i);
 		uint8_t part = node_types->nodes->part[i];
 
 		if (part == CONTAINER_NONE || part != node_types->part[kind])

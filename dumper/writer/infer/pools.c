@@ -104,7 +104,8 @@ static struct heap_error *follow_changed(struct inference *inference, uint64_t *
 		// Chunks of one size have nothing else in common.
 		if (inference->claims.rank[part->object] == RANK_NONE &&
 		    !(inference->capture->objects.flags[part->object] & ARENA_CHUNK))
-			pools->is_pool_kind[inference->capture->objects.kind[part->object]] = true;
+			pools->is_pool_kind[objects_kind(&inference->capture->objects,
+							 part->object)] = true;
 		HEAP_TRY(follow_part(inference, part));
 	}
 	*cut += pools->changed_count;
@@ -181,7 +182,7 @@ static struct heap_error *doubt_flexible(struct inference *inference,
 {
 	heap_object_id object = summary->object;
 	heap_type_id type = inference->capture->snapshot.type[object];
-	uint32_t kind = inference->capture->objects.kind[object];
+	uint32_t kind = objects_kind(&inference->capture->objects, object);
 
 	if (inference->claims.name_rank[object] < RANK_EXACT ||
 	    inference->claims.is_renamed[object] ||
@@ -200,7 +201,8 @@ static heap_type_id find_result(const struct inference *inference, heap_object_i
 {
 	const struct capture *capture = inference->capture;
 	const struct site_types *site_types =
-		&inference->kinds.site_types[capture->maker_of_kind[capture->objects.kind[object]]];
+		&inference->kinds.site_types[capture->maker_of_kind[objects_kind(&capture->objects,
+										 object)]];
 
 	for (uint32_t i = 0; i < site_types->count; i++) {
 		heap_type_id type = site_types->list[i].type;
@@ -278,7 +280,7 @@ static struct heap_error *cut_if_pool(struct inference *inference, heap_object_i
 	enum need need = at_the_end ? NEED_BEHIND : NEED_SEVERAL;
 	struct pool_summary summary;
 
-	if (pools->is_pool_kind[inference->capture->objects.kind[object]])
+	if (pools->is_pool_kind[objects_kind(&inference->capture->objects, object)])
 		need = NEED_ONE;
 
 	if (inference->hints.head[object] == NO_HINT || pools->is_pool[object] ||

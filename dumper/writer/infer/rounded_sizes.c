@@ -283,7 +283,7 @@ static void consider_all(struct search *search)
 	const struct inference *inference = search->inference;
 	const struct capture *capture = inference->capture;
 	const struct hint *hints = inference->hints.list;
-	uint32_t kind = capture->objects.kind[search->object];
+	uint32_t kind = objects_kind(&capture->objects, search->object);
 	uint32_t first = inference->hints.head[search->object];
 
 	for (uint32_t at = first; at != NO_HINT; at = hints[at].next) {

@@ -150,7 +150,7 @@ static struct heap_error *learn_sizes(struct naming *naming)
 		heap_type_id id = capture->snapshot.type[i];
 		uint64_t size = objects_size(&capture->objects, i);
 		bool is_alone = names_of(&capture->names, i)->evidence == HEAP_EVIDENCE_VTABLE &&
-				!has_debug(capture, capture->objects.kind[i]) &&
+				!has_debug(capture, objects_kind(&capture->objects, i)) &&
 				(sizes[id] == 0 || sizes[id] == size);
 
 		sizes[id] = is_alone ? size : UINT64_MAX;
@@ -196,7 +196,7 @@ static struct heap_error *name_elements(struct naming *naming, const struct vect
 		return NULL;
 	HEAP_TRY(shape_types_find(&naming->types, &shape, &type));
 	for (size_t i = 0; i < elements->count; i++) {
-		uint32_t kind = capture->objects.kind[elements->samples[i].object];
+		uint32_t kind = objects_kind(&capture->objects, elements->samples[i].object);
 		uint32_t count = naming->first[kind + 1] - naming->first[kind];
 
 		if (buffers->count[kind] * UINT64_C(100) >= count * (uint64_t)SHAPE_AGREEMENT &&
@@ -283,11 +283,11 @@ static void sort_members(struct naming *naming)
 	const struct objects *objects = &naming->capture->objects;
 
 	for (heap_object_id i = 0; i < objects->count; i++)
-		naming->first[objects->kind[i]]++;
+		naming->first[objects_kind(objects, i)]++;
 	for (uint32_t i = 1; i <= objects->kinds.count; i++)
 		naming->first[i] += naming->first[i - 1];
 	for (heap_object_id i = objects->count; i-- > 0;)
-		naming->members[--naming->first[objects->kind[i]]] = i;
+		naming->members[--naming->first[objects_kind(objects, i)]] = i;
 }
 
 static void naming_deinit(struct naming *naming)

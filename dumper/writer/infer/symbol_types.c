@@ -199,7 +199,7 @@ struct learning {
 // Notes the class that a pointer says the blocks of a kind are.
 static void note_pointed(const struct finding *finding, heap_object_id target, heap_type_id class)
 {
-	heap_type_id *known = &finding->pointed[finding->capture->objects.kind[target]];
+	heap_type_id *known = &finding->pointed[objects_kind(&finding->capture->objects, target)];
 
 	*known = *known == HEAP_NO_TYPE || *known == class ? class : NO_CLASS;
 }
@@ -209,7 +209,7 @@ static struct heap_error *note_pointee(struct learning *learning, heap_type_id t
 				       heap_object_id target, bool is_start)
 {
 	const struct finding *finding = learning->finding;
-	const struct made *made = &finding->made[finding->capture->objects.kind[target]];
+	const struct made *made = &finding->made[objects_kind(&finding->capture->objects, target)];
 	uint64_t size = objects_size(&finding->capture->objects, target);
 	struct pointee *pointee = NULL;
 
@@ -254,8 +254,9 @@ static heap_type_id type_of(const struct finding *finding, heap_object_id object
 {
 	heap_type_id type = finding->classes[object];
 
-	return type != HEAP_NO_TYPE ? type
-				    : finding->made[finding->capture->objects.kind[object]].type;
+	return type != HEAP_NO_TYPE
+		       ? type
+		       : finding->made[objects_kind(&finding->capture->objects, object)].type;
 }
 
 HEAP_MUST_CHECK
@@ -291,7 +292,8 @@ static struct heap_error *learn_from_pointers(struct finding *finding)
 	if (!seen)
 		return heap_error_out_of_memory();
 	for (heap_object_id i = 0; i < objects->count; i++) {
-		if (type_of(finding, i) != HEAP_NO_TYPE && seen[objects->kind[i]]++ < LOOKED_AT)
+		if (type_of(finding, i) != HEAP_NO_TYPE &&
+		    seen[objects_kind(objects, i)]++ < LOOKED_AT)
 			HEAP_TRY(look_at(&learning, i));
 	}
 	for (size_t i = 0; i < learning.pointees.count; i++) {
@@ -435,7 +437,7 @@ static struct heap_error *decide_all(struct finding *finding, struct symbol_type
 		return heap_error_out_of_memory();
 	HEAP_TRY(library_types_complete(finding->library));
 	for (heap_object_id i = 0; i < objects->count; i++)
-		finding->count[objects->kind[i]]++;
+		finding->count[objects_kind(objects, i)]++;
 	HEAP_TRY(learn_from_nodes(finding));
 	HEAP_TRY(learn_from_pointers(finding));
 	HEAP_TRY(find_parts(finding));
@@ -493,7 +495,7 @@ struct heap_error *symbol_types_claim(const struct symbol_types *symbols,
 				      const struct objects *objects, struct claims *claims)
 {
 	for (heap_object_id i = 0; symbols->of && i < objects->count; i++) {
-		const struct symbol_type *made = &symbols->of[objects->kind[i]];
+		const struct symbol_type *made = &symbols->of[objects_kind(objects, i)];
 
 		if (made->type != HEAP_NO_TYPE)
 			HEAP_TRY(claims_add(claims, (enum rank)made->rank,

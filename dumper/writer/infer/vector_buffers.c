@@ -42,7 +42,7 @@ static struct heap_error *note(void *context, heap_object_id object, uint64_t us
 	const struct gathering *gathering = context;
 	const struct capture *capture = gathering->capture;
 	struct vector_buffers *buffers = gathering->buffers;
-	uint32_t kind = capture->objects.kind[object], site = capture->site_of_kind[kind];
+	uint32_t kind = objects_kind(&capture->objects, object), site = capture->site_of_kind[kind];
 	uint64_t *stride = &buffers->stride[site];
 	uint8_t bit = (uint8_t)(1 << object % 8);
 
@@ -66,7 +66,7 @@ static struct heap_error *try_slot(struct search *search, uint64_t slot, heap_ob
 	pages_read(search->values->pages, slot, words, sizeof(words));
 	// The kind of the target is far away in memory.
 	if (words[0] >= words[1] || words[1] > words[2] ||
-	    !search->is_wanted[search->values->capture->objects.kind[target]])
+	    !search->is_wanted[objects_kind(&search->values->capture->objects, target)])
 		return NULL;
 	if (library_values_is_vector(search->values, words, &buffer) != LIBRARY_PROVEN)
 		return NULL;

@@ -449,7 +449,8 @@ static bool find_vote(const struct search *search, struct void_place *place)
 // True if the type of a block may be known: not if its code has no debug information.
 static bool may_be_known(const struct capture *capture, heap_object_id object)
 {
-	return sites_has_types(capture, capture->site_of_kind[capture->objects.kind[object]]);
+	return sites_has_types(capture,
+			       capture->site_of_kind[objects_kind(&capture->objects, object)]);
 }
 
 // Finds the type by the contents of targets, if none has a name.

@@ -10,7 +10,7 @@ static heap_site_id site_of(const struct inference *inference, heap_object_id ob
 {
 	const struct capture *capture = inference->capture;
 
-	return capture->site_of_kind[capture->objects.kind[object]];
+	return capture->site_of_kind[objects_kind(&capture->objects, object)];
 }
 
 // True if all blocks are of one site.

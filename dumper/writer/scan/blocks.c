@@ -358,8 +358,10 @@ static struct heap_error *make_columns(struct blocks *blocks, struct objects *ob
 	HEAP_TRY(objects_take(objects, offset, count));
 	for (uint32_t i = 0; i < count; i++) {
 		const struct block block = list[i];
+		uint32_t kind;
 
-		HEAP_TRY(find_kind(&objects->kinds, recent, block.size, &objects->kind[i]));
+		HEAP_TRY(find_kind(&objects->kinds, recent, block.size, &kind));
+		HEAP_TRY(objects_set_kind(objects, i, kind));
 		// In the memory of a block that has been read.
 		HEAP_TRY(objects_set_address(objects, i, block.address));
 	}

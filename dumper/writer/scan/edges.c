@@ -109,7 +109,7 @@ static struct heap_error *resolve(struct part *part)
 		if (candidate->target == HEAP_NO_OBJECT)
 			continue;
 		heap_prefetch(&objects->offset[candidate->target]);
-		heap_prefetch(&objects->kind[candidate->target]);
+		objects_prefetch_kind(objects, candidate->target);
 	}
 	for (size_t i = 0; i < part->waiting; i++) {
 		const struct candidate *candidate = &part->batch[i];

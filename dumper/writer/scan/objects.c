@@ -26,8 +26,10 @@ static struct heap_error *grow(struct objects *objects)
 	HEAP_TRY(heap_column_resize(capacity / OBJECT_GROUP * sizeof(*objects->bases),
 				    &objects->bases));
 	HEAP_TRY(GROW(offset));
-	HEAP_TRY(GROW(kind));
-	HEAP_TRY(GROW(birth));
+	if (objects->wide_kind)
+		HEAP_TRY(GROW(wide_kind));
+	else
+		HEAP_TRY(GROW(kind));
 	HEAP_TRY(GROW(flags));
 #undef GROW
 	objects->capacity = capacity;
@@ -39,18 +41,42 @@ struct heap_error *objects_add(struct objects *objects, uint64_t block, uint64_t
 {
 	uint16_t birth = (uint16_t)heapsnap_extent_birth(extent);
 	uint8_t flags = (uint8_t)heapsnap_extent_flags(extent);
+	uint32_t kind;
 
 	if (objects->count == objects->capacity)
 		HEAP_TRY(grow(objects));
 	HEAP_TRY(objects_set_address(objects, objects->count, block));
-	// These columns are zeros, whose pages take no memory until they are written to.
-	if (birth != 0)
-		objects->birth[objects->count] = birth;
+	HEAP_TRY(births_add(&objects->births, objects->count, birth));
+	// This column is zeros, whose pages take no memory until they are written to.
 	if (flags != 0)
 		objects->flags[objects->count] = flags;
 	objects->all_flags |= flags;
-	return object_kinds_find(&objects->kinds, site, heapsnap_extent_size(extent),
-				 &objects->kind[objects->count++]);
+	HEAP_TRY(object_kinds_find(&objects->kinds, site, heapsnap_extent_size(extent), &kind));
+	return objects_set_kind(objects, objects->count++, kind);
+}
+
+// Makes the column of kinds one of 32 bits each.
+HEAP_MUST_CHECK
+static struct heap_error *widen_kinds(struct objects *objects)
+{
+	HEAP_TRY(heap_column_create(objects->capacity, sizeof(*objects->wide_kind),
+				    &objects->wide_kind));
+	for (heap_object_id i = 0; i < objects->count; i++)
+		objects->wide_kind[i] = objects->kind[i];
+	heap_column_destroy(objects->kind);
+	objects->kind = NULL;
+	return NULL;
+}
+
+struct heap_error *objects_set_kind(struct objects *objects, heap_object_id object, uint32_t kind)
+{
+	if (kind > UINT16_MAX && objects->kind)
+		HEAP_TRY(widen_kinds(objects));
+	if (objects->kind)
+		objects->kind[object] = (uint16_t)kind;
+	else
+		objects->wide_kind[object] = kind;
+	return NULL;
 }
 
 struct heap_error *objects_set_address(struct objects *objects, heap_object_id object,
@@ -81,7 +107,6 @@ void objects_remove_last(struct objects *objects)
 	if (objects->far.count > 0 &&
 	    objects->far.items[objects->far.count - 1].object == objects->count)
 		objects->far.count--;
-	objects->birth[objects->count] = 0;
 	objects->flags[objects->count] = 0;
 }
 
@@ -98,7 +123,6 @@ struct heap_error *objects_take(struct objects *objects, uint32_t *offset, uint3
 	HEAP_TRY(heap_column_create(count / OBJECT_GROUP + 1, sizeof(*objects->bases),
 				    &objects->bases));
 	HEAP_TRY(heap_column_create(count, sizeof(*objects->kind), &objects->kind));
-	HEAP_TRY(heap_column_create(count, sizeof(*objects->birth), &objects->birth));
 	return heap_column_create(count, sizeof(*objects->flags), &objects->flags);
 }
 
@@ -160,7 +184,8 @@ void objects_deinit(struct objects *objects)
 	heap_column_destroy(objects->bases);
 	heap_column_destroy(objects->offset);
 	heap_column_destroy(objects->kind);
-	heap_column_destroy(objects->birth);
+	heap_column_destroy(objects->wide_kind);
+	births_deinit(&objects->births);
 	heap_column_destroy(objects->flags);
 }
 

@@ -15,6 +15,7 @@
  */
 
 #include "dumper/base/header.h"
+#include "dumper/writer/scan/births.h"
 #include "dumper/writer/scan/image.h"
 #include "dumper/writer/scan/object_kinds.h"
 #include "lib/base/array.h"
@@ -50,10 +51,12 @@ struct far_object {
 };
 
 struct objects {
-	uint64_t *bases;   /**< [count / OBJECT_GROUP] addresses of the first block of each group */
-	uint32_t *offset;  /**< [count] from there: see objects_address() */
-	uint32_t *kind;    /**< [count] in kinds: what allocated it, and its size */
-	uint16_t *birth;   /**< [count] */
+	uint64_t *bases;  /**< [count / OBJECT_GROUP] addresses of the first block of each group */
+	uint32_t *offset; /**< [count] from there: see objects_address() */
+	/** [count] in kinds: what allocated it, and its size. NULL: there are more than 16 bits can count */
+	uint16_t *kind;
+	uint32_t *wide_kind; /**< [count] in that case */
+	struct births births;
 	uint8_t *flags;    /**< [count] enum heapsnap_block_flags */
 	uint8_t all_flags; /**< those that any block has */
 	uint32_t count, capacity;
@@ -119,10 +122,29 @@ struct heap_error *objects_take(struct objects *objects, uint32_t *offset, uint3
 HEAP_MUST_CHECK
 struct heap_error *objects_add_range(struct objects *objects, const struct object_range *range);
 
+/** The number of a block's kind. */
+static inline uint32_t objects_kind(const struct objects *objects, heap_object_id object)
+{
+	return objects->kind ? objects->kind[object] : objects->wide_kind[object];
+}
+
+/** Prefetches what objects_kind() reads. */
+static inline void objects_prefetch_kind(const struct objects *objects, heap_object_id object)
+{
+	if (objects->kind)
+		heap_prefetch(&objects->kind[object]);
+	else
+		heap_prefetch(&objects->wide_kind[object]);
+}
+
+/** Sets the kind of a block. */
+HEAP_MUST_CHECK
+struct heap_error *objects_set_kind(struct objects *objects, heap_object_id object, uint32_t kind);
+
 /** Bytes of a block. */
 static inline uint64_t objects_size(const struct objects *objects, heap_object_id object)
 {
-	return objects->kinds.list[objects->kind[object]].size;
+	return objects->kinds.list[objects_kind(objects, object)].size;
 }
 
 /** The first of the range's blocks that begins after an address; the range's end if none does. */

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What is kept of each object in few bytes: births, kinds and names.
+#include "t/unit/unit.h"
+
+#include "dumper/writer/scan/names.h"
+#include "dumper/writer/scan/objects.h"
+
+enum {
+	OBJECTS = 4 * BIRTH_GROUP,
+	KINDS = UINT16_MAX + 10,
+	BLOCK = 32, // bytes from one block to the next
+	START = 0x10000,
+};
+
+// --- births --------------------------------------------------------------------
+
+static uint16_t epoch_of(uint32_t object)
+{
+	// The third group has two of them.
+	return object < 2 * BIRTH_GROUP + 9 ? 3 : 4;
+}
+
+static void births_of_groups_and_objects(void **state)
+{
+	struct births births = { 0 };
+
+	(void)state;
+	assert_int_equal(births_of(&births, 7), 0);
+	for (uint32_t i = 0; i < OBJECTS; i++)
+		assert_null(births_add(&births, i, epoch_of(i)));
+	for (uint32_t i = 0; i < OBJECTS; i++)
+		assert_int_equal(births_of(&births, i), epoch_of(i));
+	assert_int_equal(births.mixed.count, BIRTH_GROUP);
+	births_deinit(&births);
+}
+
+// Objects that were added last may be removed, and others take their places.
+static void births_of_replaced_objects(void **state)
+{
+	const uint32_t from = BIRTH_GROUP + 5;
+	struct births births = { 0 };
+
+	(void)state;
+	for (uint32_t i = 0; i < OBJECTS; i++)
+		assert_null(births_add(&births, i, epoch_of(i)));
+	for (uint32_t i = from; i < OBJECTS; i++)
+		assert_null(births_add(&births, i, 8));
+	for (uint32_t i = 0; i < OBJECTS; i++)
+		assert_int_equal(births_of(&births, i), i < from ? 3 : 8);
+	births_deinit(&births);
+}
+
+// --- kinds ---------------------------------------------------------------------
+
+// One more kind than 16 bits can count, and then the first one again.
+static void keeps_many_kinds(void **state)
+{
+	struct objects objects;
+
+	(void)state;
+	assert_null(objects_init(&objects));
+	for (uint64_t i = 0; i <= KINDS; i++)
+		assert_null(objects_add(&objects, START + i * BLOCK, 16, 1 + i % KINDS));
+	assert_int_equal(objects.kinds.count, KINDS);
+	for (uint32_t i = 0; i <= KINDS; i++)
+		assert_int_equal(objects_kind(&objects, i), i % KINDS);
+	objects_deinit(&objects);
+}
+
+// --- names ---------------------------------------------------------------------
+
+static uint32_t find_name(struct names *names, heap_type_id type)
+{
+	uint32_t number;
+
+	assert_null(names_find(names, &(struct name){ 1, 1, true, type }, &number));
+	return number;
+}
+
+static void waits_for_names(void **state)
+{
+	struct names names;
+
+	(void)state;
+	assert_null(names_init(&names, OBJECTS));
+
+	uint32_t one = find_name(&names, 5), other = find_name(&names, 6);
+
+	assert_null(names_await(&names, 0, one));
+	assert_int_equal(names_of(&names, 0)->type, HEAP_NO_TYPE);
+	assert_int_equal(names_awaited(&names, 0), one);
+	assert_null(names_await(&names, 0, other));
+	assert_int_equal(names_awaited(&names, 0), other);
+	names_give(&names, 0, other);
+	assert_int_equal(names_of(&names, 0)->type, 6);
+	assert_null(names_await(&names, 0, one));
+	assert_int_equal(names_of(&names, 0)->type, 6);
+	assert_int_equal(names_awaited(&names, 0), one);
+	// What it waits for stays when its name is taken, or when it gets another one.
+	names_take(&names, 0);
+	assert_int_equal(names_of(&names, 0)->type, HEAP_NO_TYPE);
+	assert_int_equal(names_awaited(&names, 0), one);
+	assert_null(names_await(&names, 1, one));
+	names_take(&names, 1);
+	assert_int_equal(names_awaited(&names, 1), one);
+	assert_null(names_set(&names, 1, 7, 1, HEAP_EVIDENCE_POOL));
+	assert_int_equal(names_of(&names, 1)->type, 7);
+	assert_int_equal(names_awaited(&names, 1), one);
+	names_deinit(&names);
+}
+
+// So many that they become a column.
+static void many_wait_for_names(void **state)
+{
+	struct names names;
+
+	(void)state;
+	assert_null(names_init(&names, OBJECTS));
+
+	uint32_t first = find_name(&names, 5);
+
+	for (uint32_t i = 0; i < OBJECTS; i++)
+		names_give(&names, i, first);
+	for (uint32_t i = 0; i < OBJECTS; i++)
+		assert_null(names_await(&names, i, find_name(&names, 6 + i)));
+	assert_non_null(names.awaited_of);
+	for (uint32_t i = 0; i < OBJECTS; i++) {
+		assert_int_equal(names_of(&names, i)->type, 5);
+		assert_int_equal(names.list[names_awaited(&names, i)].type, 6 + i);
+	}
+	names_end_waiting(&names);
+	assert_null(names.awaited_of);
+	assert_null(names_await(&names, 3, first));
+	assert_int_equal(names_awaited(&names, 3), first);
+	names_deinit(&names);
+}
+
+UNIT_TESTS("objects", cmocka_unit_test(births_of_groups_and_objects),
+	   cmocka_unit_test(births_of_replaced_objects), cmocka_unit_test(keeps_many_kinds),
+	   cmocka_unit_test(waits_for_names), cmocka_unit_test(many_wait_for_names))
