@@ -61,7 +61,7 @@ struct claims {
 	struct claim_queue taken; /**< those that are being applied */
 	uint8_t *rank;      /**< [objects] of its name, or of the best claim that waits for it */
 	uint8_t *name_rank; /**< [objects] of its name */
-	uint8_t *waits;     /**< [objects / 8 + 1] a bit each: its last claim has not been taken yet */
+	uint8_t *waits; /**< [objects / 8 + 1] a bit each: its last claim has not been taken yet */
 	bool *is_renamed;   /**< [objects] its name was withdrawn once: that happens only once */
 	uint64_t applied;   /**< claims that have named objects */
 	uint64_t changes;   /**< how often a rank has changed */

@@ -43,7 +43,8 @@ struct names {
 	heap_object_id objects;
 	struct HEAP_ARRAY(struct awaited_name) awaited;
 	struct heap_hash_table by_object; /**< of those awaited */
-	uint32_t *awaited_of; /**< [objects] the number, in place of the list; NULL: there are few */
+	uint32_t
+		*awaited_of; /**< [objects] the number, in place of the list; NULL: there are few */
 };
 
 enum {
