@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is kept of each object in few bytes: births, kinds and names.
+// What is kept of each object in few bytes: births, addresses, kinds and names.
 #include "t/unit/unit.h"
 
 #include "dumper/writer/scan/names.h"
@@ -48,6 +48,47 @@ static void births_of_replaced_objects(void **state)
 	for (uint32_t i = 0; i < OBJECTS; i++)
 		assert_int_equal(births_of(&births, i), i < from ? 3 : 8);
 	births_deinit(&births);
+}
+
+// --- addresses -----------------------------------------------------------------
+
+// Blocks in a row, then with gaps of 1 MiB, of 8 GiB and of an odd number of bytes, then in a row again.
+static uint64_t address_of(uint32_t object)
+{
+	uint64_t address = START + object * (uint64_t)BLOCK;
+
+	if (object > 70)
+		address += 1 << 20;
+	if (object > 80)
+		address += UINT64_C(8) << 30;
+	return object > 200 ? address + 3 : address;
+}
+
+static void check_addresses(const struct objects *objects)
+{
+	for (uint32_t i = 0; i < objects->count; i++)
+		assert_int_equal(objects_address(objects, i), address_of(i));
+}
+
+static void keeps_addresses(void **state)
+{
+	struct objects objects;
+
+	(void)state;
+	assert_null(objects_init(&objects));
+	for (uint32_t i = 0; i < OBJECTS; i++)
+		assert_null(objects_add(&objects, address_of(i), 16, 0));
+	check_addresses(&objects);
+	// The groups of 70 to 80 and of 200 are wide; from 81 on all of the first one's are far.
+	assert_int_equal(objects.wide.count, 2 * OBJECT_GROUP);
+	assert_int_equal(objects.far.count, 2 * OBJECT_GROUP - 81);
+	while (objects.count > 75)
+		objects_remove_last(&objects);
+	assert_int_equal(objects.far.count, 0);
+	for (uint32_t i = 75; i < OBJECTS; i++)
+		assert_null(objects_add(&objects, address_of(i), 16, 0));
+	check_addresses(&objects);
+	objects_deinit(&objects);
 }
 
 // --- kinds ---------------------------------------------------------------------
@@ -136,5 +177,6 @@ static void many_wait_for_names(void **state)
 }
 
 UNIT_TESTS("objects", cmocka_unit_test(births_of_groups_and_objects),
-	   cmocka_unit_test(births_of_replaced_objects), cmocka_unit_test(keeps_many_kinds),
-	   cmocka_unit_test(waits_for_names), cmocka_unit_test(many_wait_for_names))
+	   cmocka_unit_test(births_of_replaced_objects), cmocka_unit_test(keeps_addresses),
+	   cmocka_unit_test(keeps_many_kinds), cmocka_unit_test(waits_for_names),
+	   cmocka_unit_test(many_wait_for_names))

@@ -207,7 +207,7 @@ static void fetch_targets(const struct inference *inference, heap_object_id obje
 		heap_object_id target = snapshot->edge_target[i];
 
 		objects_prefetch_kind(&inference->capture->objects, target);
-		heap_prefetch(&inference->capture->objects.offset[target]);
+		objects_prefetch_address(&inference->capture->objects, target);
 		heap_prefetch(&inference->claims.name_rank[target]);
 		heap_prefetch(&snapshot->type[target]);
 	}

@@ -20,7 +20,7 @@ static struct heap_error *mix(struct births *births, struct birth_group *group)
 	return NULL;
 }
 
-struct heap_error *births_add(struct births *births, uint32_t object, uint16_t epoch)
+struct heap_error *births_add_to_group(struct births *births, uint32_t object, uint16_t epoch)
 {
 	size_t number = object / BIRTH_GROUP;
 	struct birth_group *group;

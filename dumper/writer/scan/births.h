@@ -34,9 +34,20 @@ struct births {
 
 void births_deinit(struct births *births);
 
+/** births_add() where the object's group may have to be made, or mixed. */
+HEAP_MUST_CHECK
+struct heap_error *births_add_to_group(struct births *births, uint32_t object, uint16_t epoch);
+
 /** Sets that of the object behind all others, or of one that replaces it. */
 HEAP_MUST_CHECK
-struct heap_error *births_add(struct births *births, uint32_t object, uint16_t epoch);
+static inline struct heap_error *births_add(struct births *births, uint32_t object, uint16_t epoch)
+{
+	const struct birth_group *group = &births->groups.items[object / BIRTH_GROUP];
+
+	return object % BIRTH_GROUP != 0 && group->epoch == epoch && !group->mixed
+		       ? NULL
+		       : births_add_to_group(births, object, epoch);
+}
 
 /** The epoch of an object. */
 static inline uint16_t births_of(const struct births *births, uint32_t object)

@@ -348,7 +348,7 @@ static struct heap_error *make_columns(struct blocks *blocks, struct objects *ob
 {
 	CLEANUP_FREE struct recent_kinds *recent = calloc(1, sizeof(*recent));
 	struct block *list = blocks->list.items;
-	uint32_t *offset = (void *)list, *shorter;
+	uint16_t *offset = (void *)list, *shorter;
 	uint32_t count = (uint32_t)blocks->list.count;
 
 	if (!recent)

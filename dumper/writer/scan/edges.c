@@ -108,7 +108,7 @@ static struct heap_error *resolve(struct part *part)
 		candidate->target = objects_find_before(objects, candidate->word);
 		if (candidate->target == HEAP_NO_OBJECT)
 			continue;
-		heap_prefetch(&objects->offset[candidate->target]);
+		objects_prefetch_address(objects, candidate->target);
 		objects_prefetch_kind(objects, candidate->target);
 	}
 	for (size_t i = 0; i < part->waiting; i++) {

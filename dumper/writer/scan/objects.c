@@ -23,8 +23,8 @@ static struct heap_error *grow(struct objects *objects)
 
 #define GROW(column) heap_column_resize(capacity * sizeof(*objects->column), &objects->column)
 
-	HEAP_TRY(heap_column_resize(capacity / OBJECT_GROUP * sizeof(*objects->bases),
-				    &objects->bases));
+	HEAP_TRY(heap_column_resize(capacity / OBJECT_GROUP * sizeof(*objects->groups),
+				    &objects->groups));
 	HEAP_TRY(GROW(offset));
 	if (objects->wide_kind)
 		HEAP_TRY(GROW(wide_kind));
@@ -68,36 +68,68 @@ static struct heap_error *widen_kinds(struct objects *objects)
 	return NULL;
 }
 
-struct heap_error *objects_set_kind(struct objects *objects, heap_object_id object, uint32_t kind)
+struct heap_error *objects_set_wide_kind(struct objects *objects, heap_object_id object,
+					 uint32_t kind)
 {
-	if (kind > UINT16_MAX && objects->kind)
-		HEAP_TRY(widen_kinds(objects));
 	if (objects->kind)
-		objects->kind[object] = (uint16_t)kind;
-	else
-		objects->wide_kind[object] = kind;
+		HEAP_TRY(widen_kinds(objects));
+	objects->wide_kind[object] = kind;
 	return NULL;
+}
+
+// From now on a group has 4 bytes for the address of each of its blocks.
+HEAP_MUST_CHECK
+static struct heap_error *widen_group(struct objects *objects, heap_object_id object)
+{
+	struct object_group *group = &objects->groups[object / OBJECT_GROUP];
+	heap_object_id first = object - object % OBJECT_GROUP;
+
+	HEAP_TRY(heap_array_reserve(&objects->wide, OBJECT_GROUP));
+	for (heap_object_id i = 0; i < OBJECT_GROUP; i++)
+		objects->wide.items[objects->wide.count++] =
+			first + i < object ? (uint32_t)objects->offset[first + i] * OBJECT_UNIT : 0;
+	group->wide = (uint32_t)(objects->wide.count / OBJECT_GROUP);
+	return NULL;
+}
+
+// The offset of a block in a wide group; UINT32_MAX: it is in the list of those that are far.
+static uint32_t *wide_offset(const struct objects *objects, heap_object_id object)
+{
+	const struct object_group *group = &objects->groups[object / OBJECT_GROUP];
+
+	return &objects->wide
+			.items[(group->wide - 1) * (size_t)OBJECT_GROUP + object % OBJECT_GROUP];
 }
 
 struct heap_error *objects_set_address(struct objects *objects, heap_object_id object,
 				       uint64_t address)
 {
-	uint64_t *base = &objects->bases[object / OBJECT_GROUP];
+	struct object_group *group = &objects->groups[object / OBJECT_GROUP];
+	uint64_t offset;
 
 	if (object % OBJECT_GROUP == 0)
-		*base = address;
-	if (address - *base < UINT32_MAX) {
-		objects->offset[object] = (uint32_t)(address - *base);
-		return NULL;
+		group->base = address;
+	offset = address - group->base;
+	if (!group->wide) {
+		if (offset % OBJECT_UNIT == 0 && offset / OBJECT_UNIT <= UINT16_MAX) {
+			objects->offset[object] = (uint16_t)(offset / OBJECT_UNIT);
+			return NULL;
+		}
+		HEAP_TRY(widen_group(objects, object));
 	}
-	objects->offset[object] = UINT32_MAX;
-	return heap_array_append(&objects->far, (struct far_object){ object, address });
+	*wide_offset(objects, object) = offset < UINT32_MAX ? (uint32_t)offset : UINT32_MAX;
+	return offset < UINT32_MAX
+		       ? NULL
+		       : heap_array_append(&objects->far, (struct far_object){ object, address });
 }
 
-uint64_t objects_far_address(const struct objects *objects, heap_object_id object)
+uint64_t objects_wide_address(const struct objects *objects, heap_object_id object)
 {
 	const struct far_object *far = objects->far.items;
+	uint32_t offset = *wide_offset(objects, object);
 
+	if (offset != UINT32_MAX)
+		return objects->groups[object / OBJECT_GROUP].base + offset;
 	return far[heap_partition_point(i, 0, objects->far.count, far[i].object < object)].address;
 }
 
@@ -116,12 +148,12 @@ struct heap_error *objects_init(struct objects *objects)
 	return grow(objects);
 }
 
-struct heap_error *objects_take(struct objects *objects, uint32_t *offset, uint32_t count)
+struct heap_error *objects_take(struct objects *objects, uint16_t *offset, uint32_t count)
 {
 	objects_deinit(objects);
 	*objects = (struct objects){ .offset = offset, .count = count, .capacity = count };
-	HEAP_TRY(heap_column_create(count / OBJECT_GROUP + 1, sizeof(*objects->bases),
-				    &objects->bases));
+	HEAP_TRY(heap_column_create(count / OBJECT_GROUP + 1, sizeof(*objects->groups),
+				    &objects->groups));
 	HEAP_TRY(heap_column_create(count, sizeof(*objects->kind), &objects->kind));
 	return heap_column_create(count, sizeof(*objects->flags), &objects->flags);
 }
@@ -181,7 +213,8 @@ void objects_deinit(struct objects *objects)
 	free(objects->damages);
 	object_kinds_deinit(&objects->kinds);
 	heap_array_deinit(&objects->far);
-	heap_column_destroy(objects->bases);
+	heap_array_deinit(&objects->wide);
+	heap_column_destroy(objects->groups);
 	heap_column_destroy(objects->offset);
 	heap_column_destroy(objects->kind);
 	heap_column_destroy(objects->wide_kind);

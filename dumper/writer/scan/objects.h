@@ -26,7 +26,8 @@
 enum {
 	GRANULE = 16,
 	GRANULES_PER_WORD = 64,
-	OBJECT_GROUP = 64, /**< blocks whose addresses are kept as 4 bytes each and one base */
+	OBJECT_GROUP = 64, /**< blocks whose addresses are kept as 2 bytes each and one base */
+	OBJECT_UNIT = 8,   /**< bytes that these 2 bytes count */
 };
 
 /** Where blocks start in 1 KiB. */
@@ -44,6 +45,12 @@ struct object_range {
 	struct object_starts *starts; /**< [(end - start) / 1024 + 1]; NULL: few, large blocks */
 };
 
+/** Blocks in a row. Few groups are wide: of large blocks, or with a gap between two ranges. */
+struct object_group {
+	uint64_t base; /**< address of its first block */
+	uint32_t wide; /**< its number among the wide ones, + 1; 0: it is none */
+};
+
 /** A block that begins 4 GiB or more behind the first one of its group. */
 struct far_object {
 	heap_object_id object;
@@ -51,8 +58,9 @@ struct far_object {
 };
 
 struct objects {
-	uint64_t *bases;  /**< [count / OBJECT_GROUP] addresses of the first block of each group */
-	uint32_t *offset; /**< [count] from there: see objects_address() */
+	struct object_group *groups; /**< [count / OBJECT_GROUP + 1] */
+	uint16_t *offset; /**< [count] units from the group's base: see objects_address() */
+	struct HEAP_ARRAY(uint32_t) wide; /**< bytes instead, of the blocks of wide groups */
 	/** [count] in kinds: what allocated it, and its size. NULL: there are more than 16 bits can count */
 	uint16_t *kind;
 	uint32_t *wide_kind; /**< [count] in that case */
@@ -94,16 +102,22 @@ HEAP_MUST_CHECK
 struct heap_error *objects_set_address(struct objects *objects, heap_object_id object,
 				       uint64_t address);
 
-/** The address of a block in objects.far. */
-uint64_t objects_far_address(const struct objects *objects, heap_object_id object);
+/** The address of a block in a wide group. */
+uint64_t objects_wide_address(const struct objects *objects, heap_object_id object);
 
 /** Where a block begins. */
 static inline uint64_t objects_address(const struct objects *objects, heap_object_id object)
 {
-	uint32_t offset = objects->offset[object];
+	const struct object_group *group = &objects->groups[object / OBJECT_GROUP];
 
-	return offset != UINT32_MAX ? objects->bases[object / OBJECT_GROUP] + offset
-				    : objects_far_address(objects, object);
+	return !group->wide ? group->base + (uint64_t)objects->offset[object] * OBJECT_UNIT
+			    : objects_wide_address(objects, object);
+}
+
+/** Prefetches what objects_address() reads and caches may lack. */
+static inline void objects_prefetch_address(const struct objects *objects, heap_object_id object)
+{
+	heap_prefetch(&objects->offset[object]);
 }
 
 /** Removes the block that was added last. */
@@ -116,7 +130,7 @@ void objects_remove_last(struct objects *objects);
  * @param offset  [count] by malloc(), the column of that name; is the set's from now on, also if this fails
  */
 HEAP_MUST_CHECK
-struct heap_error *objects_take(struct objects *objects, uint32_t *offset, uint32_t count);
+struct heap_error *objects_take(struct objects *objects, uint16_t *offset, uint32_t count);
 
 /** Adds a range of memory behind all others, whose blocks have been added. */
 HEAP_MUST_CHECK
@@ -137,9 +151,21 @@ static inline void objects_prefetch_kind(const struct objects *objects, heap_obj
 		heap_prefetch(&objects->wide_kind[object]);
 }
 
+/** objects_set_kind() where the column may have to be widened. */
+HEAP_MUST_CHECK
+struct heap_error *objects_set_wide_kind(struct objects *objects, heap_object_id object,
+					 uint32_t kind);
+
 /** Sets the kind of a block. */
 HEAP_MUST_CHECK
-struct heap_error *objects_set_kind(struct objects *objects, heap_object_id object, uint32_t kind);
+static inline struct heap_error *objects_set_kind(struct objects *objects, heap_object_id object,
+						  uint32_t kind)
+{
+	if (!objects->kind || kind > UINT16_MAX)
+		return objects_set_wide_kind(objects, object, kind);
+	objects->kind[object] = (uint16_t)kind;
+	return NULL;
+}
 
 /** Bytes of a block. */
 static inline uint64_t objects_size(const struct objects *objects, heap_object_id object)
