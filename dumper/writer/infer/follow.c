@@ -130,6 +130,25 @@ static struct heap_error *apply_array(struct inference *inference, heap_type_id 
 					   HEAP_EVIDENCE_POINTER, pointer->is_sure });
 }
 
+// Narrows the slots at an offset of the pointer's holder down to those of the alternative that a std::variant holds.
+static void narrow(const struct inference *inference, const struct pointer *pointer,
+		   uint64_t offset, const struct heap_slot **slots, uint32_t *count)
+{
+	heap_type_id type = held_parts_alternative(inference->held, pointer->holder_type,
+						   pointer->holder, &offset);
+	const struct heap_slots *own =
+		type == HEAP_NO_TYPE ? NULL : heap_slot_table_get(&inference->layouts.slots, type);
+	uint32_t first, end;
+
+	if (!own)
+		return;
+	end = heap_slots_at(own, offset, &first);
+	if (end == first)
+		return;
+	*slots = own->list + first;
+	*count = end - first;
+}
+
 // Applies the slots at an offset of the pointer's holder.
 HEAP_MUST_CHECK
 static struct heap_error *apply_all(struct inference *inference, const struct heap_slot *slots,
@@ -141,6 +160,8 @@ static struct heap_error *apply_all(struct inference *inference, const struct he
 	if (inference->claims.rank[pointer->target] < RANK_EXACT || pointer->interior < prefix)
 		return NULL;
 	behind.interior -= prefix;
+	if (count > 1)
+		narrow(inference, pointer, offset, &slots, &count);
 	if (count > 1 || slots->pointee == HEAP_NO_TYPE) {
 		struct union_pointee pointee;
 

@@ -334,24 +334,42 @@ static bool is_string(const struct held_parts *held, uint64_t address)
 static bool is_dead_in(struct held_parts *held, uint8_t concern, heap_type_id id, uint64_t address,
 		       uint64_t offset, int depth);
 
-static bool is_dead_in_choice(struct held_parts *held, uint8_t concern, heap_type_id id,
-			      uint64_t address, uint64_t offset, int depth)
+// Reads which alternative of a choice holds. @return its number; choice->count: none; UINT64_MAX: unknown
+static uint64_t read_number(const struct held_parts *held, const struct choice *choice,
+			    uint64_t address)
 {
-	const struct choice *choice = find_choice(held, id);
-	uint64_t size = choice ? heap_types_size(held->types, choice->number.type) : 0, number = 0;
+	uint64_t size = heap_types_size(held->types, choice->number.type), number = 0;
 	uint64_t none = size < WORD ? (UINT64_C(1) << size * 8) - 1 : UINT64_MAX;
-	const struct heap_member_place *alternative;
 
-	if (!choice || choice->count == 0 || size == 0 || size > WORD ||
-	    (offset >= choice->number.offset && offset - choice->number.offset < size))
-		return false;
+	if (choice->count == 0 || size == 0 || size > WORD)
+		return UINT64_MAX;
 	pages_read(held->pages, address + choice->number.offset, &number, size);
 	if (choice->is_optional && number <= 1)
 		number = number == 1 ? 0 : none;
 	if (number == none)
-		return true;
-	if (number >= choice->count)
+		return choice->count;
+	return number < choice->count ? number : UINT64_MAX;
+}
+
+static bool is_number_at(const struct held_parts *held, const struct choice *choice,
+			 uint64_t offset)
+{
+	uint64_t size = heap_types_size(held->types, choice->number.type);
+
+	return offset >= choice->number.offset && offset - choice->number.offset < size;
+}
+
+static bool is_dead_in_choice(struct held_parts *held, uint8_t concern, heap_type_id id,
+			      uint64_t address, uint64_t offset, int depth)
+{
+	const struct choice *choice = find_choice(held, id);
+	uint64_t number = choice ? read_number(held, choice, address) : UINT64_MAX;
+	const struct heap_member_place *alternative;
+
+	if (number == UINT64_MAX || is_number_at(held, choice, offset))
 		return false;
+	if (number == choice->count)
+		return true;
 	alternative = &held->alternatives.items[choice->first + number];
 	if (offset < alternative->offset ||
 	    offset - alternative->offset >= heap_types_size(held->types, alternative->type))
@@ -425,6 +443,89 @@ bool held_parts_is_dead(struct held_parts *held, heap_type_id type, uint64_t add
 
 	return address != 0 && type != HEAP_NO_TYPE && (concern_of(held, type) & concern) &&
 	       is_dead(held, concern, type, address, offset);
+}
+
+// An alternative that holds, and an offset in it.
+struct held_alternative {
+	heap_type_id type;
+	uint64_t offset;
+};
+
+static void find_alternative(struct held_parts *held, heap_type_id id, uint64_t address,
+			     uint64_t offset, int depth, struct held_alternative *result);
+
+static void find_in_choice(struct held_parts *held, heap_type_id id, uint64_t address,
+			   uint64_t offset, int depth, struct held_alternative *result)
+{
+	const struct choice *choice = find_choice(held, id);
+	uint64_t number = choice ? read_number(held, choice, address) : UINT64_MAX;
+	const struct heap_member_place *alternative;
+
+	if (number == UINT64_MAX || number == choice->count || is_number_at(held, choice, offset))
+		return;
+	alternative = &held->alternatives.items[choice->first + number];
+	if (offset < alternative->offset ||
+	    offset - alternative->offset >= heap_types_size(held->types, alternative->type))
+		return;
+	offset -= alternative->offset;
+	*result = (struct held_alternative){ alternative->type, offset };
+	find_alternative(held, alternative->type, address + alternative->offset, offset, depth + 1,
+			 result);
+}
+
+// Goes down to the value that an offset of another one lies in.
+static void find_alternative(struct held_parts *held, heap_type_id id, uint64_t address,
+			     uint64_t offset, int depth, struct held_alternative *result)
+{
+	const struct heap_types *types = held->types;
+
+	id = heap_types_strip(types, id);
+	if (depth == MAX_DEPTH || !(concern_of(held, id) & HAS_CHOICES) || !take_step(held))
+		return;
+
+	const struct heap_type *type = &types->types[id];
+
+	if (held->container[id] == CHOICE) {
+		find_in_choice(held, id, address, offset, depth, result);
+		return;
+	}
+	if (type->kind == HEAP_TYPE_ARRAY) {
+		uint64_t size = heap_types_size(types, type->target);
+		uint64_t rest = size ? offset % size : offset;
+
+		find_alternative(held, type->target, address + offset - rest, rest, depth + 1,
+				 result);
+		return;
+	}
+	// Of unions that are no variants, nothing tells which member holds.
+	if (type->kind == HEAP_TYPE_UNION)
+		return;
+	for (uint32_t i = 0; heap_types_has_members(type) && i < type->members; i++) {
+		const struct heap_member *member = &types->members[type->first_member + i];
+		uint64_t size = heap_types_size(types, member->type);
+
+		if (offset >= member->offset && offset - member->offset < size)
+			find_alternative(held, member->type, address + member->offset,
+					 offset - member->offset, depth + 1, result);
+	}
+}
+
+heap_type_id held_parts_alternative(struct held_parts *held, heap_type_id type, uint64_t address,
+				    uint64_t *offset)
+{
+	struct held_alternative found = { .type = HEAP_NO_TYPE };
+	uint64_t size, rest;
+
+	if (address == 0 || type == HEAP_NO_TYPE || !(concern_of(held, type) & HAS_CHOICES))
+		return HEAP_NO_TYPE;
+	// An object may be several of its type.
+	size = heap_types_size(held->types, type);
+	rest = size > 0 ? *offset % size : *offset;
+	held->steps = MAX_STEPS;
+	find_alternative(held, type, address + *offset - rest, rest, 0, &found);
+	if (found.type != HEAP_NO_TYPE)
+		*offset = found.offset;
+	return found.type;
 }
 
 // --- blocks with room to spare ---------------------------------------------------

@@ -38,6 +38,15 @@ bool held_parts_is_dead(struct held_parts *held, heap_type_id type, uint64_t add
 			uint64_t offset);
 
 /**
+ * Finds the alternative of a std::variant that holds, at an offset of a value: the innermost of several.
+ *
+ * @param offset  becomes that in the alternative
+ * @return its type; HEAP_NO_TYPE if there is none
+ */
+heap_type_id held_parts_alternative(struct held_parts *held, heap_type_id type, uint64_t address,
+				    uint64_t *offset);
+
+/**
  * Notes which elements of a block are in use, if a word of a value is the pointer of a container to it.
  *
  * @param offset  of the word in the value
