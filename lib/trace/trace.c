@@ -329,11 +329,18 @@ bool heap_trace_next(struct heap_trace *trace, struct heap_trace_event *event,
 
 // --- opening -------------------------------------------------------------------------
 
+static bool is_trace(const char *start)
+{
+	return memcmp(start, magic, MAGIC_SIZE) == 0;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *read_all(const char *path, struct heap_trace *trace)
 {
-	CLEANUP_CLOSE int file = open(path, O_RDONLY | O_CLOEXEC);
+	// O_NONBLOCK: opening a pipe of that name must not wait for its writer.
+	CLEANUP_CLOSE int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat status;
+	char start[MAGIC_SIZE];
 	size_t used = 0;
 	ssize_t got = 1;
 
@@ -341,6 +348,9 @@ static struct heap_error *read_all(const char *path, struct heap_trace *trace)
 		return heap_error_create_system("%s", path);
 	if (!S_ISREG(status.st_mode))
 		return heap_error_create(HEAP_ERROR_FORMAT, "%s: no regular file", path);
+	// Before memory for all of it is taken: it may be any file, of any size.
+	if (pread(file, start, MAGIC_SIZE, 0) != MAGIC_SIZE || !is_trace(start))
+		return heap_error_create(HEAP_ERROR_FORMAT, "%s: not a trace of heapsnap", path);
 	trace->bytes = malloc((size_t)status.st_size + 1);
 	if (!trace->bytes)
 		return heap_error_out_of_memory();
@@ -360,7 +370,7 @@ static struct heap_error *begin(struct heap_trace *trace)
 {
 	struct heap_error *error = NULL;
 
-	if (trace->size < MAGIC_SIZE || memcmp(trace->bytes, magic, MAGIC_SIZE) != 0)
+	if (trace->size < MAGIC_SIZE || !is_trace((const char *)trace->bytes))
 		return heap_error_create(HEAP_ERROR_FORMAT, "not a trace of heapsnap");
 	trace->at = trace->chunk_end = trace->bytes + MAGIC_SIZE;
 	HEAP_TRY(heap_reserve(trace->steps, trace->step_capacity, 1));

@@ -6,6 +6,7 @@ use warnings;
 use Compress::Zlib qw(memGunzip);
 use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
+use POSIX ();
 use JSON::PP;
 use List::Util qw(max);
 use Test::More;
@@ -362,4 +363,9 @@ for my $i (0 .. 199) {
 is "@died", '', 'damaged files are refused, or read up to the damage';
 cmp_ok $ended{2}, '>', 50, 'most flipped bits are noticed';
 like tool('/dev/null'), qr{^heapsh-trace: /dev/null: no regular file$}, 'what is no trace';
+POSIX::mkfifo("$directory/pipe", 0600) or die $!;
+like tool("$directory/pipe"), qr{: no regular file$}, 'a pipe is not waited for';
+open my $sparse, '>', "$directory/sparse" or die $!;
+truncate $sparse, 2**40 or die $!;
+like tool("$directory/sparse"), qr{: not a trace of heapsnap$}, 'no memory is taken for a file that is no trace';
 done_testing;
