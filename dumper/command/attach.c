@@ -32,12 +32,23 @@ struct target {
 	struct process process;
 	struct process_status status;
 	uint64_t program;        // as process_program() had it when the attempt began
-	char name[NAME_MAX + 1]; // for messages
+	char name[NAME_MAX + 1]; // for messages; "": not asked for yet
 };
 
 static void target_close(struct target *target)
 {
 	process_close(&target->process);
+}
+
+/*
+ * For messages alone. The kernel copies it from memory, which takes a lock that threads hold while they change
+ * mappings: a process that is near the end of its memory would come to it meanwhile.
+ */
+static const char *target_name(struct target *target)
+{
+	if (target->name[0] == '\0')
+		process_name(&target->process, target->name, sizeof(target->name));
+	return target->name;
 }
 
 static bool read_elf_header(const struct process *process, Elf64_Ehdr *header)
@@ -49,7 +60,7 @@ static bool read_elf_header(const struct process *process, Elf64_Ehdr *header)
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *check_machine(const struct target *target)
+static struct heap_error *check_machine(struct target *target)
 {
 	Elf64_Ehdr header;
 
@@ -57,10 +68,10 @@ static struct heap_error *check_machine(const struct target *target)
 		return NULL;
 	if (header.e_ident[EI_CLASS] != ELFCLASS64)
 		return heap_error_create(HEAP_ERROR_ABSENT, "%d (%s) is a 32-bit process",
-					 (int)target->process.pid, target->name);
+					 (int)target->process.pid, target_name(target));
 	if (header.e_machine != executable_machine)
 		return heap_error_create(HEAP_ERROR_ABSENT, "%d (%s) is of another machine",
-					 (int)target->process.pid, target->name);
+					 (int)target->process.pid, target_name(target));
 	return NULL;
 }
 
@@ -76,7 +87,7 @@ static struct heap_error *check_memory(struct target *target)
 	}
 	if (errno == ENOENT || errno == ESRCH)
 		return heap_error_create(HEAP_ERROR_ABSENT, "%d has ended", pid);
-	return permission_explain(&target->process, target->name, "examined");
+	return permission_explain(&target->process, target_name(target), "examined");
 }
 
 HEAP_MUST_CHECK
@@ -84,27 +95,26 @@ static struct heap_error *check(struct target *target)
 {
 	int pid = (int)target->process.pid;
 
-	process_name(&target->process, target->name, sizeof(target->name));
 	if (!process_read_status(&target->process, &target->status))
 		return heap_error_create(HEAP_ERROR_ABSENT, "%d has ended", pid);
 	if (target->status.state == 'Z' || target->status.state == 'X')
 		return heap_error_create(HEAP_ERROR_ABSENT,
 					 "%d (%s) has ended: it is a zombie, which %d has not "
 					 "waited for",
-					 pid, target->name, (int)target->status.parent);
+					 pid, target_name(target), (int)target->status.parent);
 	if (process_is_of_kernel(&target->process))
 		return heap_error_create(HEAP_ERROR_ABSENT, "%d (%s) is a thread of the kernel",
-					 pid, target->name);
+					 pid, target_name(target));
 	if (!target->status.has_memory)
 		return heap_error_create(HEAP_ERROR_ABSENT, "%d (%s) is just ending", pid,
-					 target->name);
+					 target_name(target));
 	if (pid == getpid())
 		return heap_error_create(HEAP_ERROR_ABSENT, "%d is heapsnap itself", pid);
 	if (target->status.tracer != 0 && target->status.tracer != getpid())
 		return heap_error_create(HEAP_ERROR_SYSTEM,
 					 "%d (%s) is being traced by %d, a debugger or strace: "
 					 "only one can",
-					 pid, target->name, (int)target->status.tracer);
+					 pid, target_name(target), (int)target->status.tracer);
 	HEAP_TRY(check_memory(target));
 	return check_machine(target);
 }
@@ -163,14 +173,14 @@ static void drop_own_threads(const struct process *process, struct frozen_copy *
 }
 
 // The target may run another program by now.
-static void name_program(const struct target *target, const struct frozen_copy *copy, char *name,
+static void name_program(struct target *target, const struct frozen_copy *copy, char *name,
 			 size_t size)
 {
 	CLEANUP(process_close) struct process frozen = { 0 };
 	struct heap_error *error = process_open(copy->pid, &frozen);
 
 	if (error)
-		snprintf(name, size, "%s", target->name);
+		snprintf(name, size, "%s", target_name(target));
 	else
 		process_name(&frozen, name, size);
 	heap_error_destroy(error);
@@ -287,6 +297,7 @@ struct heap_error *attach_take(pid_t pid, const struct foreign_options *options,
 	HEAP_TRY(process_open(pid, &target.process));
 	for (int attempt = 1;; attempt++) {
 		target.program = process_program(&target.process);
+		target.name[0] = '\0';
 		error = take_once(&target, options, hold_ns, &outcome);
 		if (!error)
 			return NULL;
