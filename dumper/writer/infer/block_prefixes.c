@@ -397,7 +397,8 @@ static void fetch(const struct inference *inference, heap_object_id object)
 {
 	const struct hints *hints = &inference->hints;
 
-	if (object < inference->capture->objects.count && hints->head[object] != NO_HINT)
+	if (object < inference->capture->objects.count &&
+	    !claims_are_good(&inference->claims, object) && hints->head[object] != NO_HINT)
 		heap_prefetch(&hints->list[hints->head[object]]);
 }
 
@@ -432,7 +433,7 @@ static struct heap_error *count_blocks(struct inference *inference, enum block_p
 
 		progress_step();
 		fetch(inference, i + PREFETCH_DISTANCE);
-		if (inference->hints.head[i] == NO_HINT || !is_open(inference, i))
+		if (!is_open(inference, i) || inference->hints.head[i] == NO_HINT)
 			continue;
 		prefix = &of_kinds[kinds_of(inference, i)];
 

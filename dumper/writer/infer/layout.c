@@ -226,6 +226,11 @@ static bool has_bytes(const struct layouts *layouts, heap_type_id id)
 	return found;
 }
 
+bool layouts_has_raw(const struct layouts *layouts, heap_type_id whole)
+{
+	return layouts_is_character(layouts, whole) || has_bytes(layouts, whole);
+}
+
 bool layouts_is_raw(const struct layouts *layouts, heap_type_id whole, uint64_t offset)
 {
 	const struct layout_facts *facts = &layouts->facts[whole];

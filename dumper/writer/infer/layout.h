@@ -107,7 +107,10 @@ bool layouts_consists_of(const struct layouts *layouts, heap_type_id whole, heap
 bool layouts_has_pointer(const struct layouts *layouts, heap_type_id whole, uint64_t offset,
 			 heap_type_id pointee);
 
-/** True if @p offset lies in an array of bytes, which programs use for any data. */
+/** True if any part of a type is an array of bytes, which programs use for any data. */
+bool layouts_has_raw(const struct layouts *layouts, heap_type_id whole);
+
+/** True if @p offset lies in such an array. */
 bool layouts_is_raw(const struct layouts *layouts, heap_type_id whole, uint64_t offset);
 
 /* --- the index of parts: layout_index.c --- */

@@ -23,7 +23,7 @@ enum {
 struct known {
 	uint64_t size;
 	heap_type_id type;
-	uint32_t blocks;
+	uint32_t blocks; // LEAST_BLOCKS tell as much as more
 };
 
 #define LIVE (UINT64_C(1) << 63) // blocks are known to be of a type
@@ -114,23 +114,41 @@ static bool repeats(const struct inference *inference, struct likeness *likeness
 	return true;
 }
 
+// True if others are compared with a type of a block's size, which is @p place in known.
+static bool is_common(const struct inference *inference, const struct likeness *likeness,
+		      heap_object_id object, uint32_t place)
+{
+	const struct known *known = &likeness->known.items[place];
+
+	return place < likeness->known.count && known->blocks >= LEAST_BLOCKS &&
+	       known->type == inference->capture->snapshot.type[object] &&
+	       known->size == objects_size(&inference->capture->objects, object);
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *learn(const struct inference *inference, struct likeness *likeness)
 {
 	const struct objects *objects = &inference->capture->objects;
+	const heap_type_id *types = inference->capture->snapshot.type;
 	CLEANUP_FREE uint32_t *places = // in known, of the last block of each kind
 		calloc((size_t)objects->kinds.count + 1, sizeof(*places));
+	CLEANUP_FREE heap_type_id *common = // by kind: of which enough blocks are known
+		calloc((size_t)objects->kinds.count + 1, sizeof(*common));
 
-	if (!places)
+	if (!places || !common)
 		return heap_error_out_of_memory();
 	for (heap_object_id i = 0; i < objects->count && !progress_is_late(); i++) {
-		uint32_t *place = &places[objects_kind(objects, i)];
+		uint32_t kind = objects_kind(objects, i), *place = &places[kind];
 
 		progress_step();
+		// More blocks of that type tell nothing more, and are nearly all.
+		if (types[i] == common[kind] && inference_prefix(inference, i) == 0)
+			continue;
 		if (inference->claims.name_rank[i] <= RANK_PASSED_FLEXIBLE &&
 		    !repeats(inference, likeness, i, *place) && is_known(inference, i))
-			HEAP_TRY(note(likeness, inference->capture->snapshot.type[i],
-				      inference_size(inference, i), place));
+			HEAP_TRY(note(likeness, types[i], inference_size(inference, i), place));
+		if (is_common(inference, likeness, i, *place))
+			common[kind] = types[i];
 	}
 	if (likeness->known.count > 0)
 		qsort(likeness->known.items, likeness->known.count, sizeof(struct known),

@@ -9,11 +9,13 @@
 
 #include "dumper/writer/base/progress.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/prefetch.h"
 
 #include <string.h>
 
 enum {
-	BALLOTS = 8, // different names that are counted
+	BALLOTS = 8,            // different names that are counted
+	PREFETCH_DISTANCE = 16, // members
 };
 
 // Fits elements of a type into a block of a size.
@@ -169,12 +171,19 @@ static heap_type_id elect_element(const struct inference *inference,
 		heap_type_id type;
 		uint32_t votes;
 	} ballots[BALLOTS] = { { HEAP_NO_TYPE, 0 } };
-	uint32_t first = kinds->kinds[site->first].first, voters = 0;
+	uint32_t first = kinds->kinds[site->first].first, end = first + site->objects;
+	uint32_t voters = 0;
 
-	for (uint32_t i = first; i < first + site->objects; i++) {
+	for (uint32_t i = first; i < end; i++) {
 		heap_object_id object = kinds->members[i];
 
 		progress_step();
+		if (i + PREFETCH_DISTANCE < end) {
+			heap_prefetch(
+				&inference->claims.rank[kinds->members[i + PREFETCH_DISTANCE]]);
+			heap_prefetch(&inference->capture->snapshot
+					       .type[kinds->members[i + PREFETCH_DISTANCE]]);
+		}
 		if (inference->claims.rank[object] == RANK_NONE)
 			continue;
 		voters++;

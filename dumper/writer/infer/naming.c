@@ -358,11 +358,13 @@ static void withdraw_votes(struct inference *inference, const struct kind *kind,
 struct heap_error *naming_reconsider(struct inference *inference, uint64_t *dropped)
 {
 	struct capture *capture = inference->capture;
+	heap_object_id objects = capture->objects.count;
+	bool has_votes = claims_next(&inference->claims, RANK_VOTE, 0, objects) < objects;
 	CLEANUP_FREE uint64_t *words = malloc((CONTENT_WORDS + 1) * sizeof(*words));
 
 	if (!words)
 		return heap_error_out_of_memory();
-	for (uint32_t i = 0; i < inference->kinds.count && !progress_is_late(); i++)
+	for (uint32_t i = 0; has_votes && i < inference->kinds.count && !progress_is_late(); i++)
 		withdraw_votes(inference, &inference->kinds.kinds[i], dropped);
 	for (heap_object_id i = 0; i < capture->objects.count && !progress_is_late(); i++) {
 		struct content content;

@@ -272,6 +272,17 @@ static struct heap_error *hint_header(struct inference *inference, heap_object_i
 	return hints_add(inference, header, &(struct pointer){ .target = object }, false);
 }
 
+// False if a block has no hints, or is of a type that leaves no room for parts.
+static bool may_be_pool(const struct inference *inference, heap_object_id object)
+{
+	const struct layouts *layouts = &inference->layouts;
+	heap_type_id type = inference->capture->snapshot.type[object];
+
+	return inference->hints.head[object] != NO_HINT &&
+	       (type == HEAP_NO_TYPE || layouts_is_flexible(layouts, type) ||
+		layouts_has_raw(layouts, type));
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *cut_if_pool(struct inference *inference, heap_object_id object,
 				      bool at_the_end)
@@ -283,8 +294,7 @@ static struct heap_error *cut_if_pool(struct inference *inference, heap_object_i
 	if (pools->is_pool_kind[objects_kind(&inference->capture->objects, object)])
 		need = NEED_ONE;
 
-	if (inference->hints.head[object] == NO_HINT || pools->is_pool[object] ||
-	    inference_prefix(inference, object) > 0)
+	if (pools->is_pool[object] || inference_prefix(inference, object) > 0)
 		return NULL;
 	HEAP_TRY(pool_hints_summarize(inference, &pools->summaries, object, &summary));
 	HEAP_TRY(doubt_flexible(inference, &summary));
@@ -324,7 +334,8 @@ struct heap_error *pools_cut(struct inference *inference, bool at_the_end, uint6
 		HEAP_TRY(begin_with_results(inference));
 	for (heap_object_id i = 0; i < objects && !progress_is_late(); i++) {
 		progress_step();
-		HEAP_TRY(cut_if_pool(inference, i, at_the_end));
+		if (may_be_pool(inference, i))
+			HEAP_TRY(cut_if_pool(inference, i, at_the_end));
 	}
 	// Parts lead to parts, and to more pools: what has been hinted since is read in turn,
 	// level by level.

@@ -3,6 +3,7 @@
 
 #include "dumper/writer/base/progress.h"
 #include "dumper/writer/infer/inference.h"
+#include "dumper/writer/infer/sampler.h"
 
 enum {
 	WORD = 8,
@@ -13,14 +14,17 @@ enum {
 	REGIONS = 4,       // of the array, each of which must have some of these
 	STRAY = 64, // of so many pointers, one may stand elsewhere, or have a target of another type
 	LEAST_ADDRESS = 1 << 16,
-	PREFETCH_DISTANCE = 12, // edges
+	CHECKED =
+		1
+		<< 16, // pointers of an array whose targets are looked at, in memory's least handy order
 };
 
 // The pointers in a supposed array.
 struct tally {
 	uint64_t agreeing;
 	uint64_t elsewhere; // where the type has no pointer
-	uint64_t misled;    // their targets are known to be of other types
+	uint64_t checked;   // of the agreeing ones; all, unless they are too many
+	uint64_t misled;    // of these: their targets are known to be of other types
 	uint32_t regions;   // a bit each
 };
 
@@ -38,13 +42,6 @@ static bool is_other(const struct inference *inference, heap_type_id pointee, he
 	       !inference_is_raw(inference, target, interior);
 }
 
-// Prefetches what is_other() reads of a target.
-static void fetch(const struct inference *inference, heap_object_id target)
-{
-	heap_prefetch(&inference->claims.rank[target]);
-	heap_prefetch(&inference->capture->snapshot.type[target]);
-}
-
 // Sorts the pointers in a block by how they agree with an array that begins there.
 static struct tally count_pointers(const struct inference *inference,
 				   const struct heap_repetition *repetition, heap_object_id object,
@@ -54,17 +51,17 @@ static struct tally count_pointers(const struct inference *inference,
 	uint64_t prefix = inference_prefix(inference, object);
 	bool is_rounded = inference->capture->objects.flags[object] & ARENA_ROUNDED;
 	uint64_t sure = is_rounded ? size / 2 : size; // bytes that the program has asked for
+	uint32_t edge = heap_edge_from(snapshot, object, prefix);
+	uint32_t edges_end = snapshot->edge_first[object + 1];
+	struct sampler sampler = sampler_of((edges_end - edge) / CHECKED + 1);
 	struct tally tally = { 0 };
 
-	for (uint32_t i = heap_edge_from(snapshot, object, prefix);
-	     i < snapshot->edge_first[object + 1]; i++) {
+	for (uint32_t i = edge; i < edges_end; i++) {
 		uint64_t offset = snapshot->edge_slot[i] * (uint64_t)WORD - prefix;
 		uint32_t first, end;
 		const struct heap_slots *slots =
 			heap_repetition_slots_at(repetition, offset, &first, &end);
 
-		if (i + PREFETCH_DISTANCE < snapshot->edge_count)
-			fetch(inference, snapshot->edge_target[i + PREFETCH_DISTANCE]);
 		progress_step();
 		if (!slots || first == end) {
 			tally.elsewhere++;
@@ -73,6 +70,9 @@ static struct tally count_pointers(const struct inference *inference,
 		tally.agreeing++;
 		if (offset < sure)
 			tally.regions |= UINT32_C(1) << offset * REGIONS / sure;
+		if (!sampler_takes(&sampler))
+			continue;
+		tally.checked++;
 		tally.misled += end - first == 1 &&
 				is_other(inference, slots->list[first].pointee,
 					 snapshot->edge_target[i], snapshot->edge_interior[i]);
@@ -84,7 +84,7 @@ static bool is_convincing(const struct tally *tally)
 {
 	return tally->agreeing >= MIN_POINTERS && tally->regions == (1u << REGIONS) - 1 &&
 	       tally->elsewhere * STRAY <= tally->agreeing &&
-	       tally->misled * STRAY <= tally->agreeing;
+	       tally->misled * STRAY <= tally->checked;
 }
 
 // True if each word that would be a pointer is null or an address. Edges are addresses, and need no reading.
