@@ -38,7 +38,7 @@ sub refuses {
 
 # --- words ---------------------------------------------------------------------
 
-my $usage = qr/.*; see heapsnap --help/;
+my $usage = qr/.*(?:\? S|; s)ee heapsnap --help/;
 refuses('no command', 2, $usage);
 refuses('an unknown command', 2, qr/unknown command dance$usage/, 'dance');
 refuses('no program', 2, $usage, 'run');

@@ -13,7 +13,7 @@ while ((my $line = $program->line) ne 'ready') {
     my ($name, $address) = split ' ', $line;
     $address{$name} = $address;
 }
-my $file = $program->capture;
+my $file = $program->await_sleep->capture;
 $program->finish;
 
 # An answer without what differs from run to run.

@@ -116,6 +116,14 @@ sub snapshots {
     return sort glob "$self->{directory}/*.snap";
 }
 
+# Waits until the program sleeps: what it prints arrives before the functions have returned that print it.
+sub await_sleep {
+    my ($self) = @_;
+    my $until = time + $patience;
+    sleep 0.002 while time < $until && content("/proc/$self->{pid}/status") !~ /^State:\s+S/m;
+    return $self;
+}
+
 # Sends the signal, waits for one more snapshot, and gives its path.
 sub capture {
     my ($self, $signal) = @_;
