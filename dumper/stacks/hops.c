@@ -42,8 +42,9 @@ void heapsnap_hops_forget_site(uint64_t site)
 {
 	for (uint32_t i = 0; i < HEAPSNAP_HOP_SLOTS; i++) {
 		struct heapsnap_hop *slot = heapsnap_hop_slot(site, i);
+		uint64_t way = heapsnap_hop_read(slot, site);
 
-		if (heapsnap_hop_read(slot, site) != 0)
+		if (way != 0 && !(way & HEAPSNAP_HOP_DISPLACED))
 			write_slot(slot, (struct heapsnap_hop){ 0 });
 	}
 }

@@ -28,7 +28,7 @@ extern struct heapsnap_hop heapsnap_hops[HEAPSNAP_HOPS] __attribute__((visibilit
 /** A site's slot number @p i: 0 is the first. */
 static inline struct heapsnap_hop *heapsnap_hop_slot(uint64_t site, uint32_t i)
 {
-	// Of 32 bits: a processor needs fewer instructions for them.
+	// A processor needs fewer instructions for 32 bits.
 	uint32_t hash = (uint32_t)site * UINT32_C(0x9e3779b1);
 
 	return &heapsnap_hops[(hash >> (32 - HEAPSNAP_HOP_BITS)) ^ i];
@@ -88,7 +88,7 @@ static inline bool heapsnap_hop_once(uint64_t end, uint64_t *site, struct heapsn
  */
 bool heapsnap_hops_learn(uint64_t site, bool is_displaced);
 
-/** Forgets the hop from a site. */
+/** Forgets the hop from a site, unless it was learned as that of a displaced one. */
 void heapsnap_hops_forget_site(uint64_t site);
 
 /** Forgets all hops. */

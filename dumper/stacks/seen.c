@@ -81,7 +81,7 @@ bool heapsnap_seen_may_be_displaced(uint64_t site)
 {
 	uint64_t bit, *word = displaced_site_word(site, &bit);
 
-	return __atomic_load_n(word, __ATOMIC_SEQ_CST) & bit;
+	return __atomic_load_n(word, __ATOMIC_RELAXED) & bit;
 }
 
 // A hop from the site must be looked up together with heapsnap_displaced from here on.
@@ -89,9 +89,11 @@ static void note_displaced(uint64_t site)
 {
 	uint64_t bit, *word = displaced_site_word(site, &bit);
 
-	if (__atomic_load_n(word, __ATOMIC_RELAXED) & bit)
-		return;
-	__atomic_or_fetch(word, bit, __ATOMIC_SEQ_CST);
+	if (!(__atomic_load_n(word, __ATOMIC_RELAXED) & bit))
+		__atomic_or_fetch(word, bit, __ATOMIC_RELAXED);
+	// Either the thread that learns a hop meanwhile finds the bit, or its hop is found here.
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	// Another site of that hash may have set the bit when the hop from this one was known already.
 	heapsnap_hops_forget_site(site);
 }
 

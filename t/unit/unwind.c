@@ -258,6 +258,8 @@ static void hops_leave_room_for_each_other(void **state)
 	heapsnap_hops_forget_site(sites[1]);
 	assert_true(heapsnap_hop_find(sites[1]) == 0);
 	assert_true(heapsnap_hop_find(sites[2]) != 0);
+	heapsnap_hops_forget_site(sites[HEAPSNAP_HOP_SLOTS]);
+	assert_true(heapsnap_hop_find(sites[HEAPSNAP_HOP_SLOTS]) & HEAPSNAP_HOP_DISPLACED);
 	heapsnap_hops_forget();
 	assert_true(heapsnap_hop_find(sites[2]) == 0);
 }
