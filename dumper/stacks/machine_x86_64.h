@@ -124,7 +124,7 @@ static inline bool heapsnap_is_signal_return(const uint8_t *code)
 enum {
 	HEAPSNAP_HOP_SAVED_SHIFT = 32,
 	HEAPSNAP_HOP_SAVED =
-		0x7fff, /**< the caller's fp is as many bytes below its sp; 0: in rbp */
+		0xffff, /**< the caller's fp is as many bytes below its sp; 0: in rbp */
 };
 
 /** The way that follows a rule; 0: there is none. */
