@@ -52,10 +52,11 @@ static inline struct heap_error *births_add(struct births *births, uint32_t obje
 /** The epoch of an object. */
 static inline uint16_t births_of(const struct births *births, uint32_t object)
 {
-	const struct birth_group *group = &births->groups.items[object / BIRTH_GROUP];
+	const struct birth_group *group;
 
 	if (births->groups.count == 0)
 		return 0;
+	group = &births->groups.items[object / BIRTH_GROUP];
 	return group->mixed ? births->mixed.items[(group->mixed - 1) * (size_t)BIRTH_GROUP +
 						  object % BIRTH_GROUP]
 			    : group->epoch;
