@@ -7,8 +7,9 @@
 #include <string.h>
 
 enum {
-	NEAR = 64,         // bytes between pointers of one variable, at most
-	MAX_GROUPS = 4096, // of pointers that get roots of their own, in a module
+	NEAR = 64, // bytes between pointers of one variable, at most
+	MAX_GROUPS =
+		4096, // of pointers that get roots of their own; the others have one without a place
 };
 
 void roots_deinit(struct roots *roots)
@@ -177,14 +178,14 @@ static struct heap_error *start_root(struct gathering *gathering, uint64_t addre
 					       ? NULL
 					       : &gathering->roots->snapshot->roots[gathering->id];
 
-	if (last && (!gathering->place || gathering->groups == MAX_GROUPS ||
+	if (last && (!gathering->place || gathering->groups > MAX_GROUPS ||
 		     address - (last->address + last->size) <= NEAR))
 		return NULL;
 	if (gathering->place) {
 		root.address = address;
 		root.size = 0;
-		gathering->groups++;
-		gathering->place(gathering->context, &root);
+		if (++gathering->groups <= MAX_GROUPS)
+			gathering->place(gathering->context, &root);
 	}
 	gathering->start = root.address;
 	return roots_add(gathering->roots, &root, &gathering->id);
