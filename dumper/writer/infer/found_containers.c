@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/infer/found_containers.h"
 
+#include "dumper/writer/base/progress.h"
 #include "dumper/writer/infer/library_types.h"
 #include "dumper/writer/infer/node_types.h"
 #include "dumper/writer/infer/vector_buffers.h"
@@ -170,6 +171,7 @@ static struct heap_error *find_node(struct naming *naming, const struct containe
 	for (size_t i = 0; i < naming->known.count; i++) {
 		const struct known *other = &naming->known.items[i];
 
+		progress_step();
 		if (other->part == known.part &&
 		    other->value.size / (2 * WORD) == known.value.size / (2 * WORD) &&
 		    is_like(naming, &tally, other)) {
@@ -306,7 +308,7 @@ struct heap_error *found_containers_name(struct capture *capture, const struct s
 	if (naming.nodes.containers.count > 0)
 		qsort(naming.nodes.containers.items, naming.nodes.containers.count,
 		      sizeof(*naming.nodes.containers.items), compare_containers);
-	for (size_t i = 0; i < naming.nodes.containers.count; i++)
+	for (size_t i = 0; i < naming.nodes.containers.count && !progress_is_late(); i++)
 		HEAP_TRY(name_nodes(&naming, &naming.nodes.containers.items[i]));
 	return vector_buffers_visit(&reader->values, is_wanted, visit_buffer, &naming);
 }
