@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dumper/base/vast.h"
 
+#include "dumper/base/page_scan.h"
 #include "dumper/base/system.h"
 
+#include <fcntl.h>
 #include <string.h>
 
 enum {
@@ -12,6 +14,22 @@ enum {
 };
 
 #define LEAST_VAST (UINT64_C(16) << 30)
+
+bool heapsnap_must_divide(void)
+{
+	const uint64_t most = 65536; // bytes of a page
+	struct heapsnap_page_region found;
+	uint64_t page = (uint64_t)&found & ~(most - 1);
+	struct heapsnap_page_scan scan = heapsnap_page_scan(page, page + most, &found);
+	long result, pagemap = HEAPSNAP_SYSTEM_4(SYS_openat, AT_FDCWD, "/proc/self/pagemap",
+						 O_RDONLY | O_CLOEXEC, 0);
+
+	if (pagemap < 0)
+		return false; // the writer does not have it either
+	result = HEAPSNAP_SYSTEM_3(SYS_ioctl, pagemap, HEAPSNAP_PAGE_SCAN, &scan);
+	HEAPSNAP_SYSTEM_1(SYS_close, pagemap);
+	return result < 0;
+}
 
 static const char *skip_word(const char *at)
 {

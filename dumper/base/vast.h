@@ -25,6 +25,12 @@ struct heapsnap_vast {
 };
 
 /**
+ * True if the kernel cannot list touched pages, though it has a page map: /proc/PID/pagemap.
+ * async-signal-safe.
+ */
+bool heapsnap_must_divide(void);
+
+/**
  * @param line  of /proc/PID/maps
  * @return true if it is a mapping to be divided
  */

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dumper/capture/divide.h"
 
-#include "dumper/base/page_scan.h"
 #include "dumper/base/system.h"
 #include "dumper/base/vast.h"
 #include "dumper/host/sandbox.h"
@@ -16,25 +15,6 @@ enum {
 };
 
 static char text[TEXT_BYTES]; // the stack is small
-
-static long open_own(const char *path)
-{
-	return HEAPSNAP_SYSTEM_4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
-}
-
-static bool can_scan(void)
-{
-	struct heapsnap_page_region found;
-	uint64_t page = (uint64_t)&text & ~UINT64_C(65535);
-	struct heapsnap_page_scan scan = heapsnap_page_scan(page, page + 65536, &found);
-	long pagemap = open_own("/proc/self/pagemap"), result;
-
-	if (pagemap < 0)
-		return true; // the writer does not have it either
-	result = HEAPSNAP_SYSTEM_3(SYS_ioctl, pagemap, HEAPSNAP_PAGE_SCAN, &scan);
-	HEAPSNAP_SYSTEM_1(SYS_close, pagemap);
-	return result >= 0;
-}
 
 static void divide(const struct heapsnap_vast *vast)
 {
@@ -66,7 +46,7 @@ static void divide_lines(long maps)
 			*newline = '\0';
 			if (!heapsnap_find_vast(line, &vast) || vast.start < end)
 				continue;
-			if (end == 0 && can_scan())
+			if (end == 0 && !heapsnap_must_divide())
 				return;
 			end = vast.end;
 			divide(&vast);
@@ -85,7 +65,7 @@ void heapsnap_divide_vast(void)
 	// A filter may end this copy for calls that it does not expect.
 	if (heapsnap_is_sandboxed())
 		return;
-	maps = open_own("/proc/self/maps");
+	maps = HEAPSNAP_SYSTEM_4(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
 	if (maps < 0)
 		return;
 	divide_lines(maps);

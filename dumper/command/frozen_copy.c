@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/command/frozen_copy.h"
 
-#include "dumper/base/page_scan.h"
 #include "dumper/base/user_registers.h"
 #include "dumper/base/vast.h"
 #include "dumper/command/permission.h"
@@ -624,16 +623,6 @@ static void release(struct frozen_copy *copy, bool running)
 
 // --- vast mappings of it ---------------------------------------------------------------------
 
-static bool can_scan_pages(void)
-{
-	struct heapsnap_page_region found;
-	uint64_t page = (uint64_t)&found & ~UINT64_C(65535);
-	struct heapsnap_page_scan scan = heapsnap_page_scan(page, page + 65536, &found);
-	CLEANUP_CLOSE int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-
-	return pagemap < 0 || ioctl(pagemap, HEAPSNAP_PAGE_SCAN, &scan) >= 0;
-}
-
 static long advise(struct making *making, uint64_t start, uint64_t size, int advice)
 {
 	return call(making, making->copy->pid, true, NULL, SYS_madvise, start, size,
@@ -673,7 +662,7 @@ static void divide(struct making *making)
 	while (maps && getline(&line, &capacity, maps) > 0) {
 		if (!heapsnap_find_vast(line, &vast) || vast.start < end)
 			continue;
-		if (end == 0 && can_scan_pages())
+		if (end == 0 && !heapsnap_must_divide())
 			return;
 		end = vast.end;
 		divide_mapping(making, &vast);
