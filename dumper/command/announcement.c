@@ -18,18 +18,12 @@ enum {
 	NOTE_WITHIN = 4096, // bytes from the library's beginning
 };
 
-static void end_file(FILE **file)
-{
-	if (*file)
-		fclose(*file);
-}
-
 // --- our own libraries -------------------------------------------------------
 
 // The mapping of this process that begins at an address.
 static bool find_own_mapping(const void *start, struct file_identity *result)
 {
-	CLEANUP(end_file) FILE *maps = fopen("/proc/self/maps", "re");
+	CLEANUP_FILE FILE *maps = fopen("/proc/self/maps", "re");
 	CLEANUP_FREE char *line = NULL;
 	size_t size = 0;
 
@@ -234,7 +228,7 @@ static void read_details(struct process *process, struct announcement *result)
 struct heap_error *announcement_read(struct process *process, const struct own_libraries *own,
 				     struct announcement *result)
 {
-	CLEANUP(end_file) FILE *maps = process_file(process, "maps");
+	CLEANUP_FILE FILE *maps = process_file(process, "maps");
 	CLEANUP_FREE char *line = NULL;
 	size_t size = 0;
 

@@ -11,16 +11,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static void end_file(FILE **file)
-{
-	if (*file)
-		fclose(*file);
-}
-
 // Anonymous memory, of which the heap is most. @return bytes
 static uint64_t read_memory(const struct process *process)
 {
-	CLEANUP(end_file) FILE *file = process_file(process, "status");
+	CLEANUP_FILE FILE *file = process_file(process, "status");
 	CLEANUP_FREE char *line = NULL;
 	size_t size = 0;
 	unsigned long long kib = 0;
@@ -48,7 +42,7 @@ static const char *find_allocator(const struct process *process)
 		{ "/libc-2.", "glibc" },
 	};
 	const size_t count = sizeof(known) / sizeof(known[0]);
-	CLEANUP(end_file) FILE *file = process_file(process, "maps");
+	CLEANUP_FILE FILE *file = process_file(process, "maps");
 	CLEANUP_FREE char *line = NULL;
 	size_t size = 0, best = count;
 

@@ -640,12 +640,6 @@ static void divide_mapping(struct making *making, const struct heapsnap_vast *va
 	}
 }
 
-static void end_file(FILE **file)
-{
-	if (*file)
-		fclose(*file);
-}
-
 // As the library does in its copy: dumper/base/vast.h. Without it the snapshot takes longer.
 static void divide(struct making *making)
 {
@@ -657,7 +651,7 @@ static void divide(struct making *making)
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)making->copy->pid);
 
-	CLEANUP(end_file) FILE *maps = fopen(path, "re");
+	CLEANUP_FILE FILE *maps = fopen(path, "re");
 
 	while (maps && getline(&line, &capacity, maps) > 0) {
 		if (!heapsnap_find_vast(line, &vast) || vast.start < end)

@@ -109,15 +109,9 @@ FILE *process_file(const struct process *process, const char *name)
 	return file;
 }
 
-static void end_file(FILE **file)
-{
-	if (*file)
-		fclose(*file);
-}
-
 bool process_read_status(const struct process *process, struct process_status *result)
 {
-	CLEANUP(end_file) FILE *file = process_file(process, "status");
+	CLEANUP_FILE FILE *file = process_file(process, "status");
 	CLEANUP_FREE char *line = NULL;
 	size_t size = 0;
 
@@ -204,7 +198,7 @@ bool process_write(const struct process *process, uint64_t address, const void *
 
 static void read_line(const struct process *process, const char *name, char *buffer, size_t size)
 {
-	CLEANUP(end_file) FILE *file = process_file(process, name);
+	CLEANUP_FILE FILE *file = process_file(process, name);
 	// A name of a thread may hold newlines.
 	size_t length = file ? fread(buffer, 1, size - 1, file) : 0;
 

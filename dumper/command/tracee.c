@@ -388,17 +388,11 @@ static void search_code(const uint8_t *bytes, size_t size, uint64_t address,
 		code->restorer = find_pattern(bytes, size, address, &tracee_restorer_pattern);
 }
 
-static void end_file(FILE **file)
-{
-	if (*file)
-		fclose(*file);
-}
-
 typedef void mapping_visitor(void *context, const struct mapping *mapping, bool is_executable);
 
 static void visit_mappings(const struct process *process, mapping_visitor *visit, void *context)
 {
-	CLEANUP(end_file) FILE *file = process_file(process, "maps");
+	CLEANUP_FILE FILE *file = process_file(process, "maps");
 	CLEANUP_FREE char *line = NULL;
 	size_t size = 0;
 

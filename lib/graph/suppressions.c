@@ -92,16 +92,10 @@ static struct heap_error *parse_line(struct heap_suppressions *suppressions, cha
 	return add_line(suppressions, line + 5);
 }
 
-static void end_file(FILE **file)
-{
-	if (*file)
-		fclose(*file);
-}
-
 HEAP_MUST_CHECK
 static struct heap_error *read_lines(struct heap_suppressions *suppressions, const char *path)
 {
-	CLEANUP(end_file) FILE *file = fopen(path, "re");
+	CLEANUP_FILE FILE *file = fopen(path, "re");
 	CLEANUP_FREE char *line = NULL;
 	size_t capacity = 0;
 

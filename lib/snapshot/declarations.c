@@ -170,16 +170,10 @@ static struct heap_error *open_text(struct heap_snapshot *snapshot, const char *
 	return error;
 }
 
-static void close_file(FILE **file)
-{
-	if (*file)
-		fclose(*file);
-}
-
 struct heap_error *heap_declarations_read(struct heap_snapshot *snapshot)
 {
 	CLEANUP(destroy) struct heap_declarations *declarations = NULL;
-	CLEANUP(close_file) FILE *file = NULL;
+	CLEANUP_FILE FILE *file = NULL;
 	CLEANUP_FREE char *path = NULL;
 
 	HEAP_TRY(make_path(snapshot, "", &path));

@@ -8,12 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static void close_stream(FILE **stream)
-{
-	if (*stream)
-		fclose(*stream);
-}
-
 static char *trim(char *text)
 {
 	size_t length;
@@ -120,7 +114,7 @@ struct heap_error *rules_add(struct rules *rules, const char *text)
 
 struct heap_error *rules_read(struct rules *rules, const char *path)
 {
-	CLEANUP(close_stream) FILE *in = fopen(path, "re");
+	CLEANUP_FILE FILE *in = fopen(path, "re");
 	CLEANUP_FREE char *line = NULL;
 	size_t capacity = 0;
 

@@ -73,16 +73,13 @@ static void read_smaps(const struct list *list, pid_t pid)
 {
 	char path[64];
 	CLEANUP_FREE char *line = NULL;
+	CLEANUP_FILE FILE *file = NULL;
 	size_t capacity = 0, at = 0;
-	FILE *file;
 
 	snprintf(path, sizeof(path), "/proc/%d/smaps", (int)pid);
 	file = fopen(path, "re");
-	if (!file)
-		return;
-	while (getline(&line, &capacity, file) > 0)
+	while (file && getline(&line, &capacity, file) > 0)
 		apply_line(list, line, &at);
-	fclose(file);
 }
 
 // --- parts that have pages ---------------------------------------------------------
