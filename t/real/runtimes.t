@@ -161,9 +161,11 @@ subtest 'redis, keys of all kinds' => sub {
     is((ask_redis($socket, ['DBSIZE']))[0], ":4550\r\n", 'it answers as ever');
     is_count($file, 'struct zskiplistNode', 50 * 201);
     is_count($file, "struct $_", 500) for qw(quicklist quicklistNode intset);
+    my $share = share_typed($file);
+    cmp_ok $share, '>=', 97, 'its blocks are typed';
     TODO: {
         local $TODO = 'its wrapper of realloc is not always looked through';
-        cmp_ok share_typed($file), '>=', 99.5, 'its blocks are typed';
+        cmp_ok $share, '>=', 99.5, 'nearly all of them';
     }
 };
 done_testing;
