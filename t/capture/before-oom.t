@@ -107,7 +107,7 @@ SKIP: {
         skip 'no real-time class here', 3 if system 'chrt --fifo 1 true 2>/dev/null';
         ($program, $group) = start([], int(0.8 * $mib + 0.5), 1, 100);
         $output = watch($program);
-        is policy($watcher), 1, 'watch: the watcher is real-time';
+        is policy_soon($watcher, 1), 1, 'watch: the watcher is real-time';
         print { $program->{in} } "\n";
         is policy(child_of($watcher)), 0, 'watch: the writer is not';
         is policy($watcher), 0, 'watch: nor is the watcher once there is a copy';
@@ -145,6 +145,16 @@ sub watch {
 sub policy {
     my ($pid) = @_;
     return (split ' ', Heapsh::content("/proc/$pid/stat") =~ s/^.*\) //sr)[38];
+}
+
+# Waits until a process has a policy. @return the one that it has
+sub policy_soon {
+    my ($pid, $wanted) = @_;
+    for (1 .. 3000) {
+        last if policy($pid) == $wanted;
+        sleep 0.01;
+    }
+    return policy($pid);
 }
 
 # Waits for a process that runs another program than the watcher.
