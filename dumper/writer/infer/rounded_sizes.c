@@ -152,23 +152,22 @@ static bool has_own_payload(const struct inference *inference, heap_object_id ob
 	uint64_t size = layouts_size(&inference->layouts, type);
 	bool found = false;
 
-	if (!layouts_is_compound(&inference->layouts, type) ||
+	if (!slots || !layouts_is_compound(&inference->layouts, type) ||
 	    layouts_is_flexible(&inference->layouts, type) ||
 	    size >= inference_size(inference, object))
 		return false;
 	for (uint32_t i = snapshot->edge_first[object]; i < snapshot->edge_first[object + 1]; i++) {
 		uint64_t offset = snapshot->edge_slot[i] * UINT64_C(8);
+		uint32_t first, end;
 
 		progress_step();
 		if (snapshot->edge_target[i] != object)
 			continue;
 		if (offset >= size)
 			return false;
-		for (uint32_t j = 0; slots && j < slots->count; j++)
-			found |=
-				slots->list[j].offset == offset &&
-				!layouts_is_compound(&inference->layouts, slots->list[j].pointee) &&
-				snapshot->edge_interior[i] >= size;
+		end = heap_slots_at(slots, offset, &first);
+		for (uint32_t j = first; j < end && snapshot->edge_interior[i] >= size; j++)
+			found |= !layouts_is_compound(&inference->layouts, slots->list[j].pointee);
 	}
 	return found;
 }
