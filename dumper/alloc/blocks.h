@@ -131,7 +131,7 @@ void *heapsnap_adopt_in_wrapper(char *base, size_t size, uint64_t site);
 /** malloc's for all other reasons. */
 void *heapsnap_adopt_slowly(char *base, size_t size, uint64_t site);
 
-/** What slow paths do, whatever the reason for them is. @param frame  at the site */
+/** Does what all slow paths do. @param frame  at the site */
 void *heapsnap_adopt_at(char *base, size_t size, uint64_t site, unsigned flags,
 			struct heapsnap_frame frame);
 

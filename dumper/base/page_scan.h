@@ -14,7 +14,7 @@ struct heapsnap_page_scan {
 	uint64_t inverted, mask, any_of, returned;
 };
 
-/** What it gives: pages that are alike. */
+/** An element of its answer: pages in a row, all of the same categories. */
 struct heapsnap_page_region {
 	uint64_t start, end, categories;
 };

@@ -17,7 +17,7 @@ enum {
 	HEAPSNAP_HOP_SLOTS = 4, /**< of a site */
 };
 
-/** By hash of the site. What two threads have written at the same time belongs to no site. */
+/** By hash of the site. The key shows if another thread has written the way meanwhile. */
 struct heapsnap_hop {
 	uint64_t key; /**< the site, xor'ed with the way */
 	uint64_t way; /**< machine.h; 0: the slot is free */
@@ -56,7 +56,7 @@ static inline __attribute__((always_inline)) uint64_t heapsnap_hop_find(uint64_t
  * Takes a way, if it is one.
  *
  * @param end  of what can be read of the stack
- * @return whether site and frame are the caller's now
+ * @return true if site and frame are the caller's now
  */
 static inline bool heapsnap_hop_take_if(uint64_t way, uint64_t end, uint64_t *site,
 					struct heapsnap_frame *frame)
@@ -73,7 +73,7 @@ static inline bool heapsnap_hop_take_if(uint64_t way, uint64_t end, uint64_t *si
 	return true;
 }
 
-/** One hop, from a site to its caller's, if it is in a wrapper that can be hopped over. The same. */
+/** The same for the way from a site to its caller's, if the site is in a wrapper that can be hopped over. */
 static inline bool heapsnap_hop_once(uint64_t end, uint64_t *site, struct heapsnap_frame *frame)
 {
 	return heapsnap_hop_take_if(heapsnap_hop_find(*site), end, site, frame);

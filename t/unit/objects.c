@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is kept of each object in few bytes: births, addresses, kinds and names.
+// Births, addresses, kinds and names of objects, which are kept in few bytes each.
 #include "t/unit/unit.h"
 
 #include "dumper/writer/scan/names.h"

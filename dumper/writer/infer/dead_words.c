@@ -13,7 +13,7 @@ enum {
 
 static const uint64_t NO_TEXT = UINT64_MAX;
 
-// What is known of the parts of blocks, by the blocks' type.
+// The answer of held_parts_concern() for a type.
 enum knowledge {
 	NOT_ASKED,
 	ALL_IN_USE,

@@ -497,7 +497,7 @@ static void find_alternative(struct held_parts *held, heap_type_id id, uint64_t 
 				 result);
 		return;
 	}
-	// Of unions that are no variants, nothing tells which member holds.
+	// Nothing tells which member of a union holds, unless it is a variant's.
 	if (type->kind == HEAP_TYPE_UNION)
 		return;
 	for (uint32_t i = 0; heap_types_has_members(type) && i < type->members; i++) {

@@ -26,7 +26,7 @@ struct image_parts {
 	struct HEAP_ARRAY(struct span) spans;
 };
 
-// What smaps tells of a mapping.
+// Facts about a mapping, from smaps.
 struct usage {
 	uint64_t bytes; // in memory, or swapped out
 	bool left_out;  // of further copies: a part

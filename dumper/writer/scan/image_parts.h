@@ -3,8 +3,8 @@
 #define IMAGE_PARTS_H
 
 /**
- * What /proc/PID/smaps tells of the frozen copy's mappings: which are wiped, and, where a vast mapping
- * was divided into parts (dumper/base/vast.h), which parts have pages. Only of those the page map is read.
+ * Reads /proc/PID/smaps of the frozen copy: which mappings are wiped, and, where a vast mapping was divided
+ * into parts (dumper/base/vast.h), which parts have pages. The page map is read of those parts alone.
  */
 
 #include "dumper/writer/scan/image_mapping.h"
