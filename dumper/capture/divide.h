@@ -2,7 +2,10 @@
 #ifndef HEAPSNAP_DIVIDE_H
 #define HEAPSNAP_DIVIDE_H
 
-/** In the frozen copy: divides its vast mappings, if the kernel is so old that this helps; dumper/base/vast.h. */
+/**
+ * Divides the vast mappings of the frozen copy, in which it runs, if the kernel is so old that this helps:
+ * dumper/base/vast.h. async-signal-safe.
+ */
 void heapsnap_divide_vast(void);
 
 #endif
