@@ -270,4 +270,28 @@ like $place{1000}, qr/^unnamed data of places \(\.bss\+0x[0-9a-f]+, near landmar
 isnt $place{2000}, $place{1000}, 'what is elsewhere is a root of its own';
 is $place{3000}, $place{2000}, 'what is beside it is none';
 
+# Some thousands of such groups have roots of their own; what lies behind them is not said to be near the last one.
+Heapsh::write_file("$directory/many.c", <<'END');
+#include <stdio.h>
+#include <stdlib.h>
+static struct { void *pointer; char gap[120]; } many[5000] __attribute__((section(".bss.many"), used));
+int main()
+{
+	for (int i = 0; i < 5000; i++)
+		many[i].pointer = malloc(i < 4999 ? 10 : 7000);
+	puts("ready");
+	fflush(stdout);
+	while (getchar() != EOF)
+		;
+	return 0;
+}
+END
+is system('cc', '-O1', '-s', '-o', "$directory/many", "$directory/many.c"), 0, 'built: much data without names';
+my $many = Heapsh->start("$directory/many");
+my $file_of_many = $many->capture;
+$many->finish;
+my ($last) = @{ Heapsh::ask_json($file_of_many, qw(find size = 7000))->{objects} };
+my ($holder) = Heapsh::ask($file_of_many, 'path', $last->{address}) =~ /^(.*)/;
+is $holder, 'unnamed data of many', 'no place is better than a wrong one';
+
 done_testing;
