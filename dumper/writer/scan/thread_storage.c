@@ -155,7 +155,8 @@ struct thread_storage thread_storage_find(const struct capture *capture,
 		const struct heapsnap_tls_module *tls = &process->tls_modules[i];
 
 		// The library asks in one thread: what is far from it lies elsewhere in others.
-		if (tls->bias == module->bias && is_plausible(module->elf, tls->offset))
+		if (tls->bias == module->bias &&
+		    (is_program(capture, module) || is_plausible(module->elf, tls->offset)))
 			return (struct thread_storage){ .is_known = true, .offset = tls->offset };
 	}
 	storage.number = read_number(capture, module);
