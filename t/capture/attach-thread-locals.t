@@ -40,6 +40,9 @@ Heapsh::write_file("$directory/main.c", <<'END');
 #include <stdlib.h>
 struct item { struct item *next; long number; };
 static _Thread_local struct item *items;
+#ifdef MANY
+_Thread_local char many[MANY];
+#endif
 static pthread_barrier_t ready, end;
 void add_page(long number);
 static void fill(void)
@@ -104,13 +107,15 @@ for my $way (
     ['descriptors', '-fPIC -mtls-dialect=' . ((`uname -m` =~ /aarch64/) ? 'desc' : 'gnu2'), ''],
     ['a static program', undef, '-static'],
     ['a program at a fixed place', '-fPIC', '-no-pie'],
+    ['a program with 20 MiB for each thread', '-fPIC', '-DMANY=20971520'],
+    ['initial exec beside 20 MiB', '-fPIC -ftls-model=initial-exec', '-DMANY=20971520'],
 ) {
     my ($name, $library, $program) = @$way;
   SKIP: {
         my $built = defined $library
             ? build("gcc -g -O1 $library -shared -o library.so library.c && gcc -g -O1 $program -pthread -o main main.c -L. -l:library.so -Wl,-rpath,$directory")
             : build("gcc -g -O1 $program -pthread -o main main.c library.c");
-        skip "$name: cannot be built here", 11 unless $built;
+        skip "$name: cannot be built here", $program =~ /MANY/ ? 20 : 11 unless $built;
         my $process = Heapsh->start("$directory/main", bare => 1);
         my $file = "$directory/$name.snap" =~ s/ /-/gr;
         my $said = `$build/heapsnap attach --file $file $process->{pid} 2>&1`;
@@ -122,6 +127,10 @@ for my $way (
             is_found("$directory/core.snap", 'a core file');
         }
         is join(' ', $process->finish), "done\n 0", "$name: the process goes on";
+        next unless $program =~ /MANY/;
+        $process = Heapsh->start("$directory/main");
+        is_found($process->capture, "$name, run");
+        $process->finish;
     }
 }
 

@@ -6,9 +6,11 @@
 #include <string.h>
 
 enum {
-	MAX_DISTANCE = 16 << 20, // from the thread pointer to the block of a module
+	MAX_DISTANCE = 16 << 20, // between the block of the program and that of another module
 	CONTROL_BLOCK = 16,      // bytes at the thread pointer of aarch64
 };
+
+static const uint64_t MAX_PROGRAM = UINT64_C(1) << 40; // bytes of its block
 
 #if defined(__aarch64__)
 static const uint64_t DTV_OFFSET = 0;
@@ -30,15 +32,6 @@ static int64_t program_offset(const struct heap_elf_file *elf)
 #else
 	// The size may be any number if the file is damaged.
 	return (int64_t)(0 - round_up(elf->tls_size, alignment));
-#endif
-}
-
-static bool is_plausible(const struct heap_elf_file *elf, int64_t offset)
-{
-#if defined(__aarch64__)
-	return offset >= CONTROL_BLOCK && offset < MAX_DISTANCE && elf->tls_size < MAX_DISTANCE;
-#else
-	return offset < 0 && offset > -MAX_DISTANCE && elf->tls_size <= (uint64_t)-offset;
 #endif
 }
 
@@ -89,6 +82,30 @@ static bool is_program(const struct capture *capture, const struct module *modul
 	return capture->image.entry >= module->start && capture->image.entry < module->end;
 }
 
+// The block of the program is next to the thread pointer. Its size may be any number if the file is damaged.
+static int64_t longest_distance(const struct capture *capture)
+{
+	for (size_t i = 0; i < capture->modules.count; i++) {
+		const struct module *module = &capture->modules.modules[i];
+
+		if (module->elf && is_program(capture, module))
+			return MAX_DISTANCE + (int64_t)(module->elf->tls_size % MAX_PROGRAM);
+	}
+	return MAX_DISTANCE;
+}
+
+static bool is_plausible(const struct capture *capture, const struct heap_elf_file *elf,
+			 int64_t offset)
+{
+	int64_t longest = longest_distance(capture);
+
+#if defined(__aarch64__)
+	return offset >= CONTROL_BLOCK && offset < longest && elf->tls_size < (uint64_t)longest;
+#else
+	return offset < 0 && offset > -longest && elf->tls_size <= (uint64_t)-offset;
+#endif
+}
+
 // The module's number in the tables; 0: no word of the module has it.
 static uint64_t read_number(const struct capture *capture, const struct module *module)
 {
@@ -136,7 +153,8 @@ void thread_storage_note_modules(struct capture *capture)
 		if (process->tls_module_count == HEAPSNAP_TLS_MODULES)
 			return;
 		if (!module->elf || module->elf->tls_size == 0 ||
-		    !find_offset(capture, module, &offset) || !is_plausible(module->elf, offset))
+		    !find_offset(capture, module, &offset) ||
+		    !is_plausible(capture, module->elf, offset))
 			continue;
 		process->tls_modules[process->tls_module_count++] =
 			(struct heapsnap_tls_module){ module->bias, offset };
@@ -155,8 +173,7 @@ struct thread_storage thread_storage_find(const struct capture *capture,
 		const struct heapsnap_tls_module *tls = &process->tls_modules[i];
 
 		// The library asks in one thread: what is far from it lies elsewhere in others.
-		if (tls->bias == module->bias &&
-		    (is_program(capture, module) || is_plausible(module->elf, tls->offset)))
+		if (tls->bias == module->bias && is_plausible(capture, module->elf, tls->offset))
 			return (struct thread_storage){ .is_known = true, .offset = tls->offset };
 	}
 	storage.number = read_number(capture, module);
