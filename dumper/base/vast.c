@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum {
 	PARTS = 1024,
@@ -70,4 +71,16 @@ bool heapsnap_find_vast(const char *line, struct heapsnap_vast *vast)
 	vast->part = size / PARTS < LEAST_PART ? LEAST_PART : (size / PARTS + mask) & ~mask;
 	vast->first = (vast->start & ~mask) + vast->part;
 	return true;
+}
+
+void heapsnap_vast_divide(const struct heapsnap_vast *vast, heapsnap_vast_advise *advise,
+			  void *context)
+{
+	for (uint64_t at = 0; (at = heapsnap_vast_next(vast, at));) {
+		if (advise(context, at, vast->part, MADV_DONTFORK) != 0) {
+			// Too many mappings: it is one again.
+			advise(context, vast->start, vast->end - vast->start, MADV_DOFORK);
+			return;
+		}
+	}
 }

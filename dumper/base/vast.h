@@ -44,4 +44,11 @@ static inline uint64_t heapsnap_vast_next(const struct heapsnap_vast *vast, uint
 	return next + vast->part < vast->end ? next : 0;
 }
 
+/** Calls madvise(2) in the frozen copy. @return 0 if that succeeded */
+typedef long heapsnap_vast_advise(void *context, uint64_t start, uint64_t size, int advice);
+
+/** Divides a mapping of the frozen copy, unless that would be too many mappings. */
+void heapsnap_vast_divide(const struct heapsnap_vast *vast, heapsnap_vast_advise *advise,
+			  void *context);
+
 #endif

@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/mman.h>
 
 enum {
 	TEXT_BYTES = 8192,
@@ -16,16 +15,10 @@ enum {
 
 static char text[TEXT_BYTES]; // the stack is small
 
-static void divide(const struct heapsnap_vast *vast)
+static long advise(void *context, uint64_t start, uint64_t size, int advice)
 {
-	for (uint64_t at = 0; (at = heapsnap_vast_next(vast, at));) {
-		if (HEAPSNAP_SYSTEM_3(SYS_madvise, at, vast->part, MADV_DONTFORK) < 0) {
-			// Too many mappings: it is one again.
-			HEAPSNAP_SYSTEM_3(SYS_madvise, vast->start, vast->end - vast->start,
-					  MADV_DOFORK);
-			return;
-		}
-	}
+	(void)context;
+	return HEAPSNAP_SYSTEM_3(SYS_madvise, start, size, advice);
 }
 
 // Lines of maps are read while mappings are divided: each is about what lies behind the one before.
@@ -49,7 +42,7 @@ static void divide_lines(long maps)
 			if (end == 0 && !heapsnap_must_divide())
 				return;
 			end = vast.end;
-			divide(&vast);
+			heapsnap_vast_divide(&vast, advise, NULL);
 		}
 		used -= (size_t)(line - text);
 		memmove(text, line, used);

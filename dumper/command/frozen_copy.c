@@ -18,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -623,21 +622,12 @@ static void release(struct frozen_copy *copy, bool running)
 
 // --- vast mappings of it ---------------------------------------------------------------------
 
-static long advise(struct making *making, uint64_t start, uint64_t size, int advice)
+static long advise(void *context, uint64_t start, uint64_t size, int advice)
 {
+	struct making *making = context;
+
 	return call(making, making->copy->pid, true, NULL, SYS_madvise, start, size,
 		    (uint64_t)advice);
-}
-
-static void divide_mapping(struct making *making, const struct heapsnap_vast *vast)
-{
-	for (uint64_t at = 0; (at = heapsnap_vast_next(vast, at));) {
-		if (advise(making, at, vast->part, MADV_DONTFORK) != 0) {
-			// Too many mappings: it is one again.
-			advise(making, vast->start, vast->end - vast->start, MADV_DOFORK);
-			return;
-		}
-	}
 }
 
 // As the library does in its copy: dumper/base/vast.h. Without it the snapshot takes longer.
@@ -659,7 +649,7 @@ static void divide(struct making *making)
 		if (end == 0 && !heapsnap_must_divide())
 			return;
 		end = vast.end;
-		divide_mapping(making, &vast);
+		heapsnap_vast_divide(&vast, advise, making);
 	}
 }
 
