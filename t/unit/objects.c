@@ -137,7 +137,7 @@ static void waits_for_names(void **state)
 	assert_null(names_await(&names, 0, one));
 	assert_int_equal(names_of(&names, 0)->type, 6);
 	assert_int_equal(names_awaited(&names, 0), one);
-	// What it waits for stays when its name is taken, or when it gets another one.
+	// An object waits on when its name is taken, or when it gets another one.
 	names_take(&names, 0);
 	assert_int_equal(names_of(&names, 0)->type, HEAP_NO_TYPE);
 	assert_int_equal(names_awaited(&names, 0), one);

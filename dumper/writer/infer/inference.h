@@ -110,6 +110,14 @@ static inline void kinds_prefetch(const struct inference *inference, heap_object
 		objects_prefetch_kind(&inference->capture->objects, object);
 }
 
+/** The site that a block was allocated at. */
+static inline heap_site_id inference_site(const struct inference *inference, heap_object_id object)
+{
+	const struct capture *capture = inference->capture;
+
+	return capture->site_of_kind[objects_kind(&capture->objects, object)];
+}
+
 /** The length of a block's prefix; see block_prefixes.h. */
 static inline uint32_t inference_prefix(const struct inference *inference, heap_object_id object)
 {

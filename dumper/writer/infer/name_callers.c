@@ -34,16 +34,11 @@ static void callers_deinit(struct callers *callers)
 	heap_hash_table_deinit(&callers->by_site);
 }
 
-static heap_site_id site_of(const struct inference *inference, heap_object_id object)
-{
-	return inference->capture->site_of_kind[objects_kind(&inference->capture->objects, object)];
-}
-
 // @return NULL: the caller of a block is not known
 static struct caller *find(const struct inference *inference, const struct callers *callers,
 			   heap_object_id object)
 {
-	heap_site_id site = site_of(inference, object);
+	heap_site_id site = inference_site(inference, object);
 	uint32_t found = heap_hash_find(&callers->by_site, heap_hash_u64(site), i,
 					callers->list.items[i].site == site);
 
@@ -61,7 +56,7 @@ static struct heap_error *elect(const struct inference *inference, const struct 
 	for (uint32_t i = first; i < first + maker->objects; i++) {
 		heap_object_id object = kinds->members[i];
 		heap_type_id type = inference->capture->snapshot.type[object];
-		heap_site_id site = site_of(inference, object);
+		heap_site_id site = inference_site(inference, object);
 		struct caller *caller = find(inference, callers, object);
 
 		progress_step();

@@ -6,20 +6,14 @@
 
 #include <stdlib.h>
 
-static heap_site_id site_of(const struct inference *inference, heap_object_id object)
-{
-	const struct capture *capture = inference->capture;
-
-	return capture->site_of_kind[objects_kind(&capture->objects, object)];
-}
-
 // True if all blocks are of one site.
 static bool is_one_site(const struct inference *inference, const heap_object_id *members,
 			uint32_t count)
 {
 	uint32_t i = 1;
 
-	while (i < count && site_of(inference, members[i]) == site_of(inference, members[0]))
+	while (i < count &&
+	       inference_site(inference, members[i]) == inference_site(inference, members[0]))
 		i++;
 	progress_steps(i);
 	return i >= count;
@@ -51,8 +45,8 @@ struct heap_error *voting_sites_find(const struct inference *inference,
 	for (uint32_t i = 0; i < count; i++) {
 		progress_step();
 		if (snapshot->type[members[i]] == type &&
-		    site_of(inference, members[i]) < snapshot->site_count)
-			heap_bit_set(result->bits, site_of(inference, members[i]));
+		    inference_site(inference, members[i]) < snapshot->site_count)
+			heap_bit_set(result->bits, inference_site(inference, members[i]));
 	}
 	return NULL;
 }
@@ -65,7 +59,7 @@ void voting_sites_deinit(struct voting_sites *sites)
 bool voting_sites_have(const struct voting_sites *sites, const struct inference *inference,
 		       heap_object_id object)
 {
-	heap_site_id site = site_of(inference, object);
+	heap_site_id site = inference_site(inference, object);
 
 	return !sites->bits ||
 	       (site < inference->capture->snapshot.site_count && heap_bit_get(sites->bits, site));
