@@ -44,16 +44,35 @@ struct heap_error *heap_file_fetch(const struct heap_file *file, uint64_t offset
 	return NULL;
 }
 
-struct heap_error *heap_section_damaged(uint32_t tag, const char *why)
+// A tag's letters, for people.
+struct tag_name {
+	char letters[5];
+};
+
+static struct tag_name name_tag(uint32_t tag)
 {
-	char name[5] = "";
+	struct tag_name name = { "" };
 
 	for (int i = 0; i < 4; i++) {
 		char letter = (char)(tag >> 8 * i);
 
-		name[i] = letter >= 0x20 && letter < 0x7f ? letter : '?';
+		name.letters[i] = letter >= 0x20 && letter < 0x7f ? letter : '?';
 	}
-	return heap_error_create(HEAP_ERROR_FORMAT, "section '%s' is damaged: %s", name, why);
+	return name;
+}
+
+struct heap_error *heap_section_damaged(uint32_t tag, const char *why)
+{
+	return heap_error_create(HEAP_ERROR_FORMAT, "section '%s' is damaged: %s",
+				 name_tag(tag).letters, why);
+}
+
+struct heap_error *heap_section_too_long(uint32_t tag, uint64_t rows, uint32_t most)
+{
+	return heap_error_create(HEAP_ERROR_FORMAT,
+				 "section '%s' has %" PRIu64
+				 " rows, and this version reads at most %" PRIu32,
+				 name_tag(tag).letters, rows, most);
 }
 
 // --- the directory -----------------------------------------------------------

@@ -85,6 +85,10 @@ const struct heap_section *heap_file_find(const struct heap_file *file, uint32_t
 HEAP_MAKES_ERROR
 struct heap_error *heap_section_damaged(uint32_t tag, const char *why);
 
+/** "section 'step' has @p rows rows, and this version reads at most @p most", HEAP_ERROR_FORMAT. */
+HEAP_MAKES_ERROR
+struct heap_error *heap_section_too_long(uint32_t tag, uint64_t rows, uint32_t most);
+
 /**
  * Checks that a section's blocks are inside it and large enough for its elements.
  *

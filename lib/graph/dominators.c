@@ -48,6 +48,7 @@
 #include "lib/base/prefetch.h"
 #include "lib/graph/edge_buckets.h"
 
+#include <inttypes.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -509,6 +510,26 @@ static void work_deinit(struct work *work)
 	heap_column_destroy(work->levels);
 }
 
+// Checks that numbers of nodes and edges fit into 32 bits.
+HEAP_MUST_CHECK
+static struct heap_error *check_numbers(const struct heap_snapshot *snapshot)
+{
+	uint64_t most = UINT32_MAX - 2;
+
+	// A root may have two numbers.
+	if (snapshot->object_count + UINT64_C(2) * snapshot->root_count > most)
+		return heap_error_create(HEAP_ERROR_ARGUMENT,
+					 "dominators: %" PRIu32 " objects and %" PRIu32
+					 " roots are too many for 32 bits",
+					 snapshot->object_count, snapshot->root_count);
+	if (snapshot->edge_count > most || snapshot->root_edge_count > most - snapshot->edge_count)
+		return heap_error_create(HEAP_ERROR_ARGUMENT,
+					 "dominators: %" PRIu32 " pointers and %" PRIu64
+					 " of roots are too many for 32 bits",
+					 snapshot->edge_count, snapshot->root_edge_count);
+	return NULL;
+}
+
 struct heap_error *heap_dominators_init(struct heap_dominators *result,
 					const struct heap_graph *graph)
 {
@@ -519,11 +540,7 @@ struct heap_error *heap_dominators_init(struct heap_dominators *result,
 		.progress = graph->progress,
 	};
 
-	// A root may have two numbers.
-	if (snapshot->root_count > (UINT32_MAX - 2 - snapshot->object_count) / 2)
-		return heap_error_create(HEAP_ERROR_ARGUMENT, "too many objects and roots");
-	if (snapshot->root_edge_count > UINT32_MAX - 2 - snapshot->edge_count)
-		return heap_error_create(HEAP_ERROR_ARGUMENT, "too many pointers");
+	HEAP_TRY(check_numbers(snapshot));
 	work.objects = snapshot->object_count;
 	work.nodes = snapshot->object_count + snapshot->root_count;
 	work.most = work.nodes + snapshot->root_count;

@@ -8,6 +8,7 @@
 #include "lib/graph/offsets.h"
 #include "lib/graph/bfs.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 struct heap_error *heap_graph_create_bare(struct heap_snapshot *snapshot,
@@ -17,7 +18,9 @@ struct heap_error *heap_graph_create_bare(struct heap_snapshot *snapshot,
 
 	// Root edges are counted in 32 bits here, like all others.
 	if (snapshot->root_edge_count > UINT32_MAX)
-		return heap_error_create(HEAP_ERROR_ARGUMENT, "too many pointers in roots");
+		return heap_error_create(HEAP_ERROR_ARGUMENT,
+					 "%" PRIu64 " pointers in roots are too many for 32 bits",
+					 snapshot->root_edge_count);
 
 	struct heap_graph *graph = calloc(1, sizeof(*graph));
 

@@ -24,6 +24,7 @@
 #include "lib/graph/group_sets.h"
 #include "lib/graph/offsets.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #define NO_TOP UINT32_MAX    // not reachable
@@ -319,8 +320,11 @@ static struct heap_error *condense(struct heap_root_sizes *sizes)
 	};
 
 	// A top's number is none of NO_TOP and SEVERAL.
-	if (snapshot->root_count > UINT32_MAX - 3 - snapshot->object_count)
-		return heap_error_create(HEAP_ERROR_ARGUMENT, "too many objects and roots");
+	if ((uint64_t)snapshot->object_count + snapshot->root_count > UINT32_MAX - 3)
+		return heap_error_create(HEAP_ERROR_ARGUMENT,
+					 "roots: %" PRIu32 " objects and %" PRIu32
+					 " roots are too many for 32 bits",
+					 snapshot->object_count, snapshot->root_count);
 	HEAP_TRY(heap_components_init(&tops.components, graph));
 	HEAP_TRY(find_tops(&tops));
 	HEAP_TRY(number_tops(&tops, &sizes->tops));

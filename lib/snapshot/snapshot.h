@@ -31,6 +31,9 @@ typedef uint32_t heap_object_id;
 typedef uint32_t heap_site_id;
 typedef uint32_t heap_root_id;
 
+/** The most objects, pointers, and rows of a table. */
+#define HEAP_COUNT_MAX (UINT32_MAX - 1)
+
 #define HEAP_NO_OBJECT UINT32_MAX
 #define HEAP_NO_INDEX UINT32_MAX /**< no module, thread, frame... */
 

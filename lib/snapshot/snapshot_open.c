@@ -8,6 +8,7 @@
 #include "lib/snapshot/snapshot_neighbours.h"
 #include "lib/snapshot/snapshot_read.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 // Reads a whole section of bytes, and appends a NUL. @param result  gets a malloc'd array
@@ -82,14 +83,22 @@ static struct heap_error *read_info(struct heap_snapshot *snapshot)
 
 // --- tables ------------------------------------------------------------------
 
+HEAP_MAKES_ERROR
+static struct heap_error *too_many(uint64_t count, const char *what)
+{
+	return heap_error_create(HEAP_ERROR_FORMAT,
+				 "it has %" PRIu64 " %s, and this version reads at most %" PRIu32,
+				 count, what, HEAP_COUNT_MAX);
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *read_epochs(struct heap_snapshot *snapshot)
 {
 	const struct heap_section *section;
 
 	HEAP_TRY(heap_snapshot_section(snapshot, HEAP_TAG_EPOCHS, &section));
-	if (section->count >= UINT32_MAX)
-		return heap_section_damaged(HEAP_TAG_EPOCHS, "it has too many epochs");
+	if (section->count > HEAP_COUNT_MAX)
+		return too_many(section->count, "epochs");
 	snapshot->epochs = malloc(section->count * sizeof(*snapshot->epochs) + 1);
 	if (!snapshot->epochs)
 		return heap_error_out_of_memory();
@@ -102,17 +111,17 @@ static struct heap_error *read_epochs(struct heap_snapshot *snapshot)
 	return NULL;
 }
 
-// Reads the number of values of a column, which must fit 32 bits.
+// Reads the number of values of a column, which must fit 32 bits. @param what  they are of
 HEAP_MUST_CHECK
 static struct heap_error *read_count(const struct heap_snapshot *snapshot, uint32_t tag,
-				     uint32_t *result)
+				     const char *what, uint32_t *result)
 {
 	const struct heap_section *section = heap_file_find(snapshot->file, tag);
 
 	if (!section)
 		return heap_section_damaged(tag, "it is missing");
-	if (section->count >= UINT32_MAX)
-		return heap_section_damaged(tag, "it has too many values");
+	if (section->count > HEAP_COUNT_MAX)
+		return too_many(section->count, what);
 	*result = (uint32_t)section->count;
 	return NULL;
 }
@@ -226,8 +235,8 @@ HEAP_MUST_CHECK
 static struct heap_error *read_tables(struct heap_snapshot *snapshot)
 {
 	HEAP_TRY(read_all_strings(snapshot));
-	HEAP_TRY(read_count(snapshot, HEAP_TAG_ADDRESSES, &snapshot->object_count));
-	HEAP_TRY(read_count(snapshot, HEAP_TAG_EDGE_TARGETS, &snapshot->edge_count));
+	HEAP_TRY(read_count(snapshot, HEAP_TAG_ADDRESSES, "objects", &snapshot->object_count));
+	HEAP_TRY(read_count(snapshot, HEAP_TAG_EDGE_TARGETS, "pointers", &snapshot->edge_count));
 	for (size_t i = 0; i < heap_table_count; i++)
 		HEAP_TRY(heap_snapshot_read_table(snapshot, &heap_tables[i]));
 	HEAP_TRY(read_epochs(snapshot));

@@ -133,13 +133,15 @@ struct heap_error *heap_snapshot_read_table(struct heap_snapshot *snapshot,
 	uint64_t count = section->count / section->fields;
 	uint16_t fields =
 		section->fields < table->field_count ? section->fields : table->field_count;
+
+	if (table->count_size == 4 && count > HEAP_COUNT_MAX)
+		return heap_section_too_long(table->tag, count, HEAP_COUNT_MAX);
+
 	CLEANUP_FREE uint64_t *values = malloc(section->count * sizeof(*values) + 1);
 	CLEANUP_FREE uint8_t *rows = calloc(count + 1, table->row_size);
 
 	if (!values || !rows)
 		return heap_error_out_of_memory();
-	if (table->count_size == 4 && count >= UINT32_MAX)
-		return heap_section_damaged(table->tag, "it has too many rows");
 	HEAP_TRY(heap_file_read_u64(snapshot->file, section, 0, section->count, values));
 	for (uint64_t i = 0; i < count; i++) {
 		for (uint16_t j = 0; j < fields; j++) {

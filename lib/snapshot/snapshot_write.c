@@ -8,6 +8,7 @@
 #include "lib/snapshot/stored_edges.h"
 #include "lib/base/varint.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -314,9 +315,11 @@ struct heap_error *heap_snapshot_write(const struct heap_snapshot *snapshot, int
 {
 	struct heap_file_writer *writer;
 
-	// No reader would take more.
-	if (source->edges && heap_stored_edges_count(source->edges) >= UINT32_MAX)
-		return heap_error_create(HEAP_ERROR_ARGUMENT, "2^32 pointers or more");
+	if (source->edges && heap_stored_edges_count(source->edges) > HEAP_COUNT_MAX)
+		return heap_error_create(HEAP_ERROR_ARGUMENT,
+					 "%" PRIu64
+					 " pointers, and a snapshot holds at most %" PRIu32,
+					 heap_stored_edges_count(source->edges), HEAP_COUNT_MAX);
 	HEAP_TRY(heap_file_writer_create(descriptor, &writer));
 
 	struct heap_error *error = write_all(&(struct job){ writer, snapshot, source });

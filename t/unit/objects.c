@@ -91,6 +91,16 @@ static void keeps_addresses(void **state)
 	objects_deinit(&objects);
 }
 
+// As if there were so many: none of their columns is there.
+static void too_many_are_refused(void **state)
+{
+	struct objects objects = { .count = OBJECTS_MOST, .capacity = OBJECTS_MOST };
+
+	(void)state;
+	assert_error(objects_add(&objects, START, 16, 0), HEAP_ERROR_ARGUMENT,
+		     "more than 2147483648 blocks are live, and a capture takes no more");
+}
+
 // --- kinds ---------------------------------------------------------------------
 
 // One more kind than 16 bits can count, and then the first one again.
@@ -178,5 +188,5 @@ static void many_wait_for_names(void **state)
 
 UNIT_TESTS("objects", cmocka_unit_test(births_of_groups_and_objects),
 	   cmocka_unit_test(births_of_replaced_objects), cmocka_unit_test(keeps_addresses),
-	   cmocka_unit_test(keeps_many_kinds), cmocka_unit_test(waits_for_names),
-	   cmocka_unit_test(many_wait_for_names))
+	   cmocka_unit_test(too_many_are_refused), cmocka_unit_test(keeps_many_kinds),
+	   cmocka_unit_test(waits_for_names), cmocka_unit_test(many_wait_for_names))

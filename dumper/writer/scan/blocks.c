@@ -377,8 +377,8 @@ struct heap_error *blocks_add_objects(struct blocks *blocks, const struct image 
 	clip(blocks, image);
 	if (blocks->list.count == 0)
 		return NULL;
-	if (blocks->list.count > INT32_MAX)
-		return heap_error_create(HEAP_ERROR_ARGUMENT, "more than 2^31 objects");
+	if (blocks->list.count > OBJECTS_MOST)
+		return objects_too_many();
 	HEAP_TRY(make_columns(blocks, objects));
 	for (uint32_t i = 0; i < objects->count;) {
 		const struct image_mapping *mapping =

@@ -8,6 +8,7 @@
 #include "lib/base/prefetch.h"
 #include "lib/graph/offsets.h"
 
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -199,9 +200,6 @@ static struct heap_error *scan_piece(void *context, size_t number, void *result)
 
 // --- all of them -------------------------------------------------------------
 
-// Readers of snapshots take no more.
-#define MOST_EDGES (UINT32_MAX - 1)
-
 // Makes room for more edges. Not heap_reserve(): the columns grow together, by doubling.
 HEAP_MUST_CHECK
 static struct heap_error *grow(struct scan *scan, size_t more)
@@ -209,10 +207,13 @@ static struct heap_error *grow(struct scan *scan, size_t more)
 	struct heap_snapshot *snapshot = scan->snapshot;
 	uint64_t capacity = scan->capacity ? scan->capacity : 65536;
 
-	if (more > MOST_EDGES - snapshot->edge_count)
-		return heap_error_create(HEAP_ERROR_ARGUMENT, "2^32 pointers or more");
+	if (more > HEAP_COUNT_MAX - snapshot->edge_count)
+		return heap_error_create(HEAP_ERROR_ARGUMENT,
+					 "more than %" PRIu32
+					 " pointers do not fit into a snapshot",
+					 HEAP_COUNT_MAX);
 	while (capacity - snapshot->edge_count < more)
-		capacity = capacity < MOST_EDGES / 2 ? capacity * 2 : MOST_EDGES;
+		capacity = capacity < HEAP_COUNT_MAX / 2 ? capacity * 2 : HEAP_COUNT_MAX;
 	if (capacity == scan->capacity)
 		return NULL;
 

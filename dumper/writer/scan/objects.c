@@ -5,6 +5,7 @@
 #include "lib/base/column.h"
 #include "lib/base/search.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 enum {
@@ -12,14 +13,21 @@ enum {
 	SPARSE_BYTES = 65536,
 };
 
+struct heap_error *objects_too_many(void)
+{
+	return heap_error_create(
+		HEAP_ERROR_ARGUMENT,
+		"more than %" PRIu32 " blocks are live, and a capture takes no more", OBJECTS_MOST);
+}
+
 // Not heap_reserve(): the columns grow together, by doubling.
 HEAP_MUST_CHECK
 static struct heap_error *grow(struct objects *objects)
 {
 	uint32_t capacity = objects->capacity ? objects->capacity * 2 : 65536;
 
-	if (capacity <= objects->capacity)
-		return heap_error_create(HEAP_ERROR_ARGUMENT, "more than 2^31 objects");
+	if (objects->capacity >= OBJECTS_MOST)
+		return objects_too_many();
 
 #define GROW(column) heap_column_resize(capacity * sizeof(*objects->column), &objects->column)
 

@@ -23,6 +23,9 @@
 #include "lib/base/search.h"
 #include "lib/snapshot/snapshot.h"
 
+/** The most blocks of a capture: their columns grow by doubling. */
+#define OBJECTS_MOST (UINT32_C(1) << 31)
+
 enum {
 	GRANULE = 16,
 	GRANULES_PER_WORD = 64,
@@ -78,6 +81,10 @@ struct objects {
 	size_t damages_left_out; /**< others, beyond what the list holds */
 	bool damages_are_cut;    /**< there may be even more */
 };
+
+/** That there are more than OBJECTS_MOST blocks, HEAP_ERROR_ARGUMENT. */
+HEAP_MAKES_ERROR
+struct heap_error *objects_too_many(void);
 
 /** Makes an empty set of blocks. */
 HEAP_MUST_CHECK
