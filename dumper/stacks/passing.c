@@ -18,6 +18,8 @@ enum {
 	PER_STEP = 4,           // of which cost a step
 	MAX_HEIGHT = 3,         // a wrapper of a wrapper of a wrapper
 	MAX_CALLS = 2,          // of a function, that may pass a size on to another wrapper
+	MAX_RETURNING = 4,      // of its calls with a block, that may return it
+	MAX_SHORT_BYTES = 64,   // of a function that only returns its first argument
 	MAX_WAYS = 4,           // jumps that have not been reached yet
 	CACHED = 1 << 10,
 };
@@ -41,10 +43,13 @@ struct analysis {
 	struct heapsnap_values now;
 	bool is_reached; // now is what is known here; else no way leads here
 	struct way ways[MAX_WAYS];
+	struct way back;        // the first jump backwards with a block
 	const uint8_t *nearest; // no way leads to a place before it
 	struct passing passing; // what has been found
 	int height;             // that it may have
 	int calls;              // that may still be followed
+	int returning;          // calls with a block, that may still be followed
+	bool returns_first;     // it has returned its first argument
 	bool failed;
 };
 
@@ -199,11 +204,26 @@ static bool may_pass(const struct heapsnap_values *values)
 	return false;
 }
 
+static bool returns_first(uint64_t function);
+
+/*
+ * True if a call returns the block that it gets: memset() does, and functions that only hide the
+ * block from the compiler, or check it.
+ */
+static bool returns_block(struct analysis *analysis, uint64_t function, bool is_direct)
+{
+	return is_direct &&
+	       analysis->now.registers[heapsnap_parameters[0]].kind == HEAPSNAP_VALUE_BLOCK &&
+	       analysis->returning-- > 0 && returns_first(skip_linkage(function));
+}
+
 // @param next  where it returns to; NULL: to the caller
 static void call(struct analysis *analysis, const uint8_t *next, uint64_t function, bool is_direct)
 {
 	bool is_site = analysis->site && analysis->site == next;
 	struct passing passing = { 0 };
+	struct heapsnap_value first = analysis->now.registers[heapsnap_parameters[0]];
+	bool is_returned;
 	uint8_t passed;
 
 	// One that calls itself does more than pass sizes on.
@@ -218,7 +238,10 @@ static void call(struct analysis *analysis, const uint8_t *next, uint64_t functi
 			analysis->passing.height = passing.height + 1;
 	}
 	analysis->failed = analysis->failed || (is_site && !passed); // the rest does not matter
+	is_returned = !passed && returns_block(analysis, function, is_direct);
 	heapsnap_values_call(&analysis->now, passed);
+	if (is_returned)
+		analysis->now.registers[HEAPSNAP_VALUE_RESULT] = first;
 }
 
 // Notes what the function returns.
@@ -228,6 +251,8 @@ static void leave(struct analysis *analysis)
 
 	if (result.kind == HEAPSNAP_VALUE_BLOCK)
 		analysis->passing.parameters |= result.parameters;
+	else if (result.kind == HEAPSNAP_VALUE_PARAMETER && result.parameters == 1 << 0)
+		analysis->returns_first = true;
 	analysis->is_reached = false;
 }
 
@@ -287,13 +312,34 @@ static void arrive(struct analysis *analysis, const uint8_t *at)
 	}
 }
 
+static bool has_block(const struct heapsnap_values *values)
+{
+	for (int i = 0; i < HEAPSNAP_VALUE_REGISTERS; i++) {
+		if (values->registers[i].kind == HEAPSNAP_VALUE_BLOCK)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Compilers put a path that they think rare behind the others, and it may be the one that
+ * allocates. So the first way back with a block is taken afterwards, if nothing is known by then.
+ */
+static void note_way_back(struct analysis *analysis, const uint8_t *to)
+{
+	if (!analysis->back.to && has_block(&analysis->now))
+		analysis->back = (struct way){ to, analysis->now };
+}
+
 static void jump(struct analysis *analysis, const struct heapsnap_flow *flow, bool always)
 {
 	const uint8_t *to = (const uint8_t *)flow->target;
 
 	if (to >= flow->next && to < analysis->end)
 		add_way(analysis, to);
-	else if (always && (to < analysis->start || to >= analysis->end))
+	else if (to >= analysis->start && to < flow->next)
+		note_way_back(analysis, to);
+	else if (always)
 		tail_call(analysis, (uint64_t)to, true);
 	if (always)
 		analysis->is_reached = false;
@@ -330,11 +376,12 @@ static void follow(struct analysis *analysis, const struct heapsnap_flow *flow)
 
 // --- functions ------------------------------------------------------------------------------
 
-static void go_through(struct analysis *analysis)
+static void go_through(struct analysis *analysis, const uint8_t *at)
 {
 	struct heapsnap_flow flow;
-	const uint8_t *at = analysis->start;
 
+	analysis->nearest = analysis->end;
+	analysis->is_reached = true;
 	for (int i = 1; at < analysis->end && !analysis->failed && i <= MAX_INSTRUCTIONS;
 	     i++, at = flow.next) {
 		if (i % PER_STEP == 0)
@@ -354,18 +401,36 @@ static struct passing analyze(struct analysis *analysis, uint64_t start, uint64_
 {
 	analysis->start = (const uint8_t *)start;
 	analysis->end = (const uint8_t *)(end - start > MAX_BYTES ? start + MAX_BYTES : end);
-	analysis->nearest = analysis->end;
-	analysis->is_reached = true;
 	heapsnap_values_init(&analysis->now);
-	go_through(analysis);
+	go_through(analysis, analysis->start);
+	if (!analysis->failed && analysis->passing.parameters == 0 && analysis->back.to) {
+		memset(analysis->ways, 0, sizeof(analysis->ways));
+		analysis->now = analysis->back.state;
+		go_through(analysis, analysis->back.to);
+	}
 	if (analysis->failed || analysis->passing.parameters == 0)
 		analysis->passing = (struct passing){ 0 };
 	return analysis->passing;
 }
 
+static bool returns_first(uint64_t function)
+{
+	struct analysis analysis = { 0 };
+	uint64_t end, start;
+
+	heapsnap_spend(HEAPSNAP_EFFORT_LOOKUP);
+	start = heapsnap_function_find(function, &end);
+	if (start == 0 || start != function || end - start > MAX_SHORT_BYTES)
+		return false;
+	analyze(&analysis, start, end);
+	return !analysis.failed && analysis.returns_first;
+}
+
 static struct passing analyze_function(uint64_t function, int height)
 {
-	struct analysis analysis = { .height = height, .calls = MAX_CALLS };
+	struct analysis analysis = { .height = height,
+				     .calls = MAX_CALLS,
+				     .returning = MAX_RETURNING };
 	uint64_t end, start = heapsnap_function_find(function, &end);
 
 	heapsnap_spend(HEAPSNAP_EFFORT_LOOKUP);
@@ -395,7 +460,8 @@ bool heapsnap_passes_size(uint64_t start, uint64_t end, uint64_t site)
 {
 	struct analysis analysis = { .site = (const uint8_t *)site,
 				     .height = MAX_HEIGHT,
-				     .calls = 1 };
+				     .calls = 1,
+				     .returning = MAX_RETURNING };
 
 	if (site <= start || site > end || end - start > MAX_BYTES ||
 	    passes_nothing(analysis.site, site - start))

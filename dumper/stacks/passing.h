@@ -17,8 +17,10 @@
  *
  * The function's code is read once, from its start and in order. The values that matter
  * (parameters, blocks, constants) are followed through registers and the stack; where two paths
- * meet, a fact stays known if it holds on both. Backward jumps are not taken. That is a data-flow
- * analysis without its iteration (Aho et al., Compilers, 9.2), and errs in odd code only.
+ * meet, a fact stays known if it holds on both. Of the jumps backwards, the first one that has a
+ * block is taken. A short function that returns its first argument returns the block that it gets.
+ * That is a data-flow analysis without its iteration (Aho et al., Compilers, 9.2), and errs in odd
+ * code only.
  *
  * async-signal-safe after heapsnap_passing_init(); a few microseconds at most.
  */

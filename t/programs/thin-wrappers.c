@@ -7,6 +7,7 @@
  */
 #include "dumper/heapsnap.h"
 
+#include <malloc.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -157,6 +158,68 @@ APART void *cleared(unsigned size)
 	return block;
 }
 
+// Hides from the compiler how large the block is.
+__attribute__((noinline)) void *extended(void *block, size_t size)
+{
+	(void)size;
+	return block;
+}
+
+__attribute__((always_inline)) static inline void *try_usable(size_t size, size_t *usable)
+{
+	void *block = size < SIZE_MAX / 2 ? malloc(size ? size : sizeof(long)) : NULL;
+
+	if (block)
+		__atomic_add_fetch(&total, *usable = malloc_usable_size(block), __ATOMIC_RELAXED);
+	return block;
+}
+
+// Tells its caller more than was asked for.
+APART void *usable(size_t size, size_t *usable)
+{
+	size_t bytes = 0;
+	void *block = extended(try_usable(size, &bytes), bytes);
+
+	if (usable)
+		*usable = bytes;
+	return block;
+}
+
+__attribute__((always_inline)) static inline void *try_regrown(void *old, size_t size,
+							       size_t *bytes)
+{
+	size_t before;
+	void *block;
+
+	if (size == 0 && old) {
+		__atomic_sub_fetch(&total, malloc_usable_size(old), __ATOMIC_RELAXED);
+		free(old);
+		return NULL;
+	}
+	if (!old)
+		return usable(size, bytes);
+	before = malloc_usable_size(old);
+	block = realloc(old, size);
+	if (!block)
+		return NULL;
+	__atomic_sub_fetch(&total, before, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&total, *bytes = malloc_usable_size(block), __ATOMIC_RELAXED);
+	return extended(block, *bytes);
+}
+
+APART void *regrown(void *old, size_t size, size_t *usable)
+{
+	size_t bytes = 0;
+	void *block = try_regrown(old, size, &bytes);
+
+	if (!block && size)
+		out_of_memory(size);
+	block = extended(block, bytes);
+	if (usable)
+		*usable = bytes;
+	return block;
+}
+
 // --- not thin: they know what they make, or do more ---
 
 struct node {
@@ -238,6 +301,7 @@ APART void *recursive(size_t size, int depth)
 // --- callers ---
 
 static struct context context = { allocate_default, 0 };
+static size_t unused;
 
 #define MAKERS(name, first, second) \
 	APART void make_##name##_1(void) \
@@ -260,6 +324,9 @@ MAKERS(counted, counted(1072), counted(1080))
 MAKERS(by_pointer, by_pointer(&context, 1081), by_pointer(&context, 1082))
 MAKERS(nested, nested(&context, 1091), nested(&context, 1092))
 MAKERS(cleared, cleared(1101), cleared(1102))
+MAKERS(usable, usable(1171, NULL), usable(1172, &unused))
+MAKERS(regrown, regrown(malloc(400), 1181, NULL), regrown(malloc(400), 1182, &unused))
+MAKERS(grown, regrown(NULL, 1191, NULL), regrown(NULL, 1192, &unused))
 MAKERS(doubles, new_doubles(140), new_doubles(141))
 MAKERS(nodes, new_nodes(71), new_nodes(72))
 MAKERS(recursive, recursive(1151, depth), recursive(1152, depth))
@@ -277,6 +344,9 @@ int main(int argc, char **argv)
 	make_by_pointer_1(), make_by_pointer_2();
 	make_nested_1(), make_nested_2();
 	make_cleared_1(), make_cleared_2();
+	make_usable_1(), make_usable_2();
+	make_regrown_1(), make_regrown_2();
+	make_grown_1(), make_grown_2();
 	make_doubles_1(), make_doubles_2();
 	make_nodes_1(), make_nodes_2();
 	make_recursive_1(), make_recursive_2();
