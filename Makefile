@@ -202,14 +202,14 @@ $(BUILD)/t/unit/inflate.t: UNIT_LIBS += $(DEFLATE_LIBS)
 $(BUILD)/t/unit/dwarf_types.t: UNIT_LIBS += -Wl,--wrap=heap_dwarf_dies_read
 
 # The part of the writer that reads core files, and finds blocks by the structures of allocators.
-WALKS := $(patsubst %,dumper/writer/scan/%.c,births block_grid blocks blocks_glibc blocks_jemalloc blocks_mimalloc blocks_musl \
-	blocks_tcmalloc core_file glibc_chunks glibc_free glibc_mapped glibc_states image image_parts object_kinds objects \
-	window)
+WALKS := $(patsubst %,dumper/writer/scan/%.c,births block_grid blocks blocks_glibc blocks_jemalloc blocks_mimalloc blocks_mimalloc3 \
+	blocks_musl blocks_tcmalloc core_file glibc_chunks glibc_free glibc_mapped glibc_states image image_parts \
+	mimalloc_pages object_kinds objects window)
 
 $(BUILD)/t/unit/isolation.t: $(BUILD)/dumper/writer/base/supervisor.o $(BUILD)/dumper/writer/base/bounds.o
 $(BUILD)/t/unit/headroom.t: $(addprefix $(BUILD)/dumper/base/,headroom.o system.o vdso.o)
 $(BUILD)/t/unit/names.t: $(BUILD)/dumper/command/names.o
-$(BUILD)/t/unit/blocks.t: $(WALKS:%.c=$(BUILD)/%.o)
+$(BUILD)/t/unit/blocks.t $(BUILD)/t/unit/mimalloc.t: $(WALKS:%.c=$(BUILD)/%.o)
 $(BUILD)/t/unit/objects.t: $(WALKS:%.c=$(BUILD)/%.o) $(BUILD)/dumper/writer/scan/names.o
 $(BUILD)/t/unit/backtraces.t: $(WALKS:%.c=$(BUILD)/%.o) $(BUILD)/dumper/writer/scan/backtraces.o
 $(BUILD)/t/unit/thread_pointers.t: $(WALKS:%.c=$(BUILD)/%.o) $(BUILD)/dumper/writer/scan/thread_pointers.o

@@ -24,9 +24,10 @@ plan skip_all => 'there is no debootstrap' unless has('debootstrap');
 my $where = "$Heapsh::build/old-glibc";
 my $mirror = $ENV{MIRROR} || 'http://deb.debian.org/debian';
 # jemalloc there is built for addresses of 57 bits, and in sid 5.3.1, whose large blocks are of no class; tcmalloc
-# is that of gperftools 2.16 or later.
+# is that of gperftools 2.16 or later. mimalloc 3.0.1 of trixie itself damages its lists when aligned blocks are freed.
 my %more = map { $_ => ',libjemalloc2,libtcmalloc-minimal4t64' } qw(trixie sid);
-my %preloaded = (jemalloc => 'libjemalloc.so.2', tcmalloc => 'libtcmalloc_minimal.so.4');
+$more{sid} .= ',libmimalloc3';
+my %preloaded = (jemalloc => 'libjemalloc.so.2', tcmalloc => 'libtcmalloc_minimal.so.4', mimalloc => 'libmimalloc.so.3');
 mkdir $where;
 
 # @return the root of a system with a compiler, or undef
@@ -52,10 +53,10 @@ for my $suite (split ' ', $ENV{SUITES} || 'bullseye trixie sid') {
             my $program = Heapsh->start('/usr/sbin/chroot', bare => 1, args => [ $root, '/live/blocks', '/live/log', split ' ', $way ]);
             LiveBlocks::are_exact($program, "glibc $version, $way", 64, log => "$root/live/log");
         }
-        for my $name ($more{$suite} ? sort keys %preloaded : ()) {
+        for my $name (grep { ($more{$suite} // '') =~ /lib$_/ } sort keys %preloaded) {
             my $program = Heapsh->start('/usr/sbin/chroot', bare => 1,
                 args => [ $root, 'env', "LD_PRELOAD=$preloaded{$name}", '/live/explicit', '/live/log', 4, 3000, 'crossed' ]);
-            LiveBlocks::are_exact($program, "$name of $suite", 5000, log => "$root/live/log", own => 12);
+            LiveBlocks::are_exact($program, "$name of $suite", 5000, log => "$root/live/log", own => 12, around => $name eq 'mimalloc');
         }
     }
 }

@@ -15,6 +15,8 @@ void blocks_name(struct blocks *blocks, const char *allocator)
 {
 	size_t length = strlen(blocks->allocators);
 
+	if (strstr(blocks->allocators, allocator)) // a second one, in another module
+		return;
 	snprintf(blocks->allocators + length, sizeof(blocks->allocators) - length, "%s%s",
 		 length ? ", " : "", allocator);
 }
@@ -259,6 +261,7 @@ struct heap_error *blocks_find(struct blocks *blocks, const struct image *image,
 	HEAP_TRY(blocks_find_glibc(blocks, image, threads));
 	HEAP_TRY(blocks_find_jemalloc(blocks, image, threads));
 	HEAP_TRY(blocks_find_mimalloc(blocks, image));
+	HEAP_TRY(blocks_find_mimalloc3(blocks, image));
 	HEAP_TRY(blocks_find_tcmalloc(blocks, image));
 	if (blocks->allocators[0] == '\0')
 		HEAP_TRY(blocks_find_musl(blocks, image));
@@ -272,7 +275,7 @@ struct heap_error *blocks_find(struct blocks *blocks, const struct image *image,
 	return heap_error_create(
 		HEAP_ERROR_ABSENT,
 		"it has allocated nothing yet, or its allocator is none that is "
-		"known (glibc, jemalloc 5.3, mimalloc 2.0, musl, tcmalloc 2.10 to 2.18): "
+		"known (glibc, jemalloc 5.3, mimalloc 2 and 3, musl, tcmalloc 2.10 to 2.18): "
 		"start it by heapsnap run");
 }
 

@@ -9,7 +9,7 @@
  *	image ──▶ blocks_glibc ─┐
  *	      ──▶ blocks_musl  ─┼─▶ blocks, by address ──▶ objects
  *	      ──▶ blocks_jemalloc
- *	      ──▶ blocks_mimalloc
+ *	      ──▶ blocks_mimalloc, blocks_mimalloc3
  *	      ──▶ blocks_tcmalloc
  *
  * Each allocator is recognized by the contents of its structures, not by symbols, and checked by
@@ -106,6 +106,8 @@ struct heap_error *blocks_find_jemalloc(struct blocks *blocks, const struct imag
 
 HEAP_MUST_CHECK
 struct heap_error *blocks_find_mimalloc(struct blocks *blocks, const struct image *image);
+HEAP_MUST_CHECK
+struct heap_error *blocks_find_mimalloc3(struct blocks *blocks, const struct image *image);
 HEAP_MUST_CHECK
 struct heap_error *blocks_find_tcmalloc(struct blocks *blocks, const struct image *image);
 

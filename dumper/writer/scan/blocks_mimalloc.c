@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * mimalloc 2.0: include/mimalloc-types.h, src/segment.c, src/page.c.
+ * mimalloc 2: include/mimalloc/types.h, src/segment.c, src/page.c.
  *
  *	segment, at a multiple of 32 MiB: header, slice slice slice ...    one per 64 KiB
  *	slice ──▶ page: block block block ...      lists of free blocks: free, local_free, thread_free
  *	slice ──heap──▶ thread_delayed_free: blocks that other threads have freed
  *
- * A segment is recognized by its slices, which have to fill it; a page by its lists, which have to
- * agree with its number of used blocks. If they disagree, the lists are encoded (secure mode), or
- * it is another version, and its blocks stay unknown.
+ * A segment is recognized by its slices, which have to fill it; a version by the pages' lists, which
+ * have to agree with their numbers of used blocks: mimalloc_pages.h.
  */
-#include "dumper/writer/scan/block_grid.h"
+#include "dumper/writer/scan/mimalloc_pages.h"
 
 #include <stdlib.h>
 
@@ -21,49 +20,53 @@ enum {
 	LEAST_HEADER = 128, // bytes before the slices: versions differ
 	MOST_HEADER = 512,
 	MOST_INFO = 64,      // slices that the header takes up
-	SLICE_BYTES = 80,    // of its description, struct mi_page_s
 	MOST_SHIFTED = 1024, // blocks up to this size do not begin with the slice
-	DELAYED = 2840,      // offset of thread_delayed_free in a heap
+	ENOUGH = 32,         // pages that agree are no accident
+	DELAYED_EARLY = 8,   // offset of thread_delayed_free in a heap
+	DELAYED_LATE = 2840, // likewise, where the queues of pages precede it
 };
 
 #define HUGE_BLOCK (UINT64_C(2) << 30) // as size: all that there is
 
-// Bytes between the beginning of a slice and its first block, if its blocks are small.
-static const uint64_t shifts[] = {
-	384, // 2.0.7
-	128,
-	0,
+// Where the first block of a page lies.
+enum start {
+	START_FIXED,   // so many bytes behind the beginning of the slice, if blocks are small
+	START_BY_SIZE, // three blocks, or one, behind it
+	START_NOTED,   // in the slice's description
+};
+
+static const struct version {
+	uint64_t slice_bytes; // of a slice's description, struct mi_page_s
+	enum start start;
+	uint64_t shift; // bytes, if it is fixed
+	uint64_t used;  // from the slices back to the number of used pages
+} versions[] = {
+	{ 80, START_FIXED, 384, 56 }, // 2.0.7
+	{ 80, START_FIXED, 128, 56 }, // before
+	{ 80, START_BY_SIZE, 0, 56 }, // 2.1.0
+	{ 80, START_FIXED, 0, 56 },   // if none is shifted
+	{ 96, START_NOTED, 0, 72 },   // 2.1.4
 };
 
 struct segment {
 	uint64_t address;
 	uint64_t slices; // address
 	uint64_t count;  // of slices that are described
+	uint64_t bytes;
 };
 
 struct walker {
-	struct blocks *blocks;
-	const struct image *image;
-	struct windows windows;
+	struct mimalloc_walk walk;
+	const struct version *version;
 	struct HEAP_ARRAY(struct segment) segments;
 	struct HEAP_ARRAY(uint64_t) heaps; // addresses, some of them more than once
-	uint64_t shift;
-	struct block_audit pages; // of those with free blocks
-	struct block_grid grid;
-};
-
-struct page {
-	uint64_t first;      // block
-	uint64_t block_size; // bytes
-	uint64_t bytes;      // of all slices
-	uint32_t capacity, used;
-	uint64_t free, local_free, thread_free;
-	uint64_t heap;
+	struct HEAP_ARRAY(uint64_t) known,
+		unknown; // addresses of segments: of a version that adds up, or not
 };
 
 static uint64_t peek(struct walker *walker, uint64_t address)
 {
-	return window_peek(&walker->windows.near, address);
+	return mimalloc_peek(&walker->walk, address);
 }
 
 // --- segments ---------------------------------------------------------------------
@@ -74,7 +77,7 @@ static bool has_slices(struct walker *walker, const struct segment *segment, boo
 	uint64_t at = 0;
 
 	while (at < segment->count) {
-		uint64_t word = peek(walker, segment->slices + at * SLICE_BYTES);
+		uint64_t word = peek(walker, segment->slices + at * walker->version->slice_bytes);
 		uint64_t count = (uint32_t)word, offset = word >> 32;
 
 		if (count == 0 || offset != 0)
@@ -89,10 +92,11 @@ static bool has_slices(struct walker *walker, const struct segment *segment, boo
 static bool is_header(struct walker *walker, struct segment *segment)
 {
 	uint64_t at = segment->slices;
-	uint64_t used = peek(walker, at - 56), all = peek(walker, at - 40),
+	uint64_t used = peek(walker, at - walker->version->used), all = peek(walker, at - 40),
 		 info = peek(walker, at - 32), kind = (uint32_t)peek(walker, at - 24);
 
 	segment->count = peek(walker, at - 16);
+	segment->bytes = all * SLICE;
 	return info > 0 && info <= MOST_INFO && info == (uint32_t)peek(walker, at) && info < all &&
 	       kind <= 1 && segment->count > info && segment->count <= SEGMENT_ALIGNMENT / PAGE &&
 	       used <= segment->count &&
@@ -113,10 +117,18 @@ static struct heap_error *add_segment(struct walker *walker, uint64_t address)
 	return NULL;
 }
 
+// The inner parts of a huge segment are the program's.
+static uint64_t end_of_segments(const struct walker *walker)
+{
+	const struct segment *last = walker->segments.items + walker->segments.count - 1;
+
+	return walker->segments.count > 0 ? last->address + last->bytes : 0;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *find_segments(struct walker *walker)
 {
-	const struct image *image = walker->image;
+	const struct image *image = walker->walk.image;
 	const uint64_t mask = SEGMENT_ALIGNMENT - 1;
 
 	for (size_t i = 0; i < image->mapping_count; i++) {
@@ -130,7 +142,7 @@ static struct heap_error *find_segments(struct walker *walker)
 			if (address >= until)
 				touched =
 					image_skip_untouched(image, address, mapping->end, &until);
-			if (address >= touched)
+			if (address >= touched && address >= end_of_segments(walker))
 				HEAP_TRY(add_segment(walker, address));
 			address = ((address >= touched ? address + 1 : touched) + mask) & ~mask;
 		}
@@ -140,59 +152,59 @@ static struct heap_error *find_segments(struct walker *walker)
 
 // --- pages ------------------------------------------------------------------------
 
-// @return false: the slices are free
-static bool read_page(struct walker *walker, const struct segment *segment, uint64_t index,
-		      struct page *page)
+// Bytes between the beginning of a slice and its first block.
+static uint64_t shift_of(const struct version *version, uint64_t block_size)
 {
-	uint64_t at = segment->slices + index * SLICE_BYTES;
-	uint64_t counts = peek(walker, at + 8), sizes = peek(walker, at + 24);
+	if (version->start == START_FIXED)
+		return block_size <= MOST_SHIFTED ? version->shift : 0;
+	return block_size <= 64 ? 3 * block_size : block_size <= 512 ? block_size : 0;
+}
 
-	*page = (struct page){
-		.first = segment->address + index * SLICE,
-		.block_size = sizes >> 32,
-		.bytes = (peek(walker, at) & UINT32_MAX) * SLICE,
-		.capacity = counts >> 16 & UINT16_MAX,
-		.used = (uint32_t)sizes,
-		.free = peek(walker, at + 16),
-		.local_free = peek(walker, at + 32),
-		.thread_free = peek(walker, at + 40) & ~UINT64_C(3),
-		.heap = peek(walker, at + 48),
-	};
+// @param start  of the slice
+static void read_old_page(struct walker *walker, uint64_t at, uint64_t start,
+			  struct mimalloc_page *page)
+{
+	uint64_t sizes = peek(walker, at + 24);
+
+	page->used = (uint32_t)sizes;
+	page->block_size = sizes >> 32;
+	page->local_free = peek(walker, at + 32);
+	page->thread_free = peek(walker, at + 40) & ~UINT64_C(3);
 	if (page->block_size == HUGE_BLOCK)
-		page->block_size = page->bytes;
-	if (page->block_size >= 8 && page->block_size <= MOST_SHIFTED)
-		page->first += walker->shift;
-	return page->block_size > 0;
+		page->block_size = page->room;
+	page->first = start + shift_of(walker->version, page->block_size);
 }
 
-static bool is_page(const struct walker *walker, const struct page *page)
+static void read_new_page(struct walker *walker, uint64_t at, struct mimalloc_page *page)
 {
-	uint64_t room = page->bytes - page->first % SLICE;
-
-	return page->block_size >= 8 && page->used <= page->capacity &&
-	       page->block_size * page->capacity <= room && image_find(walker->image, page->first);
+	page->local_free = peek(walker, at + 24);
+	page->used = peek(walker, at + 32) & UINT16_MAX;
+	page->block_size = peek(walker, at + 40);
+	page->first = peek(walker, at + 48);
+	page->thread_free = peek(walker, at + 56) & ~UINT64_C(3);
 }
 
-HEAP_MUST_CHECK
-static struct heap_error *walk_page(struct walker *walker, const struct page *page)
+// @param heap  gets the address of the heap that the page belongs to, or 0
+// @return      false: the slices are free, or hold no page
+static bool read_page(struct walker *walker, const struct segment *segment, uint64_t index,
+		      struct mimalloc_page *page, uint64_t *heap)
 {
-	struct block_grid *grid = &walker->grid;
-	struct windows *windows = &walker->windows;
-	uint32_t count;
+	uint64_t at = segment->slices + index * walker->version->slice_bytes;
+	uint64_t start = segment->address + index * SLICE, slices = (uint32_t)peek(walker, at);
+	bool is_old = walker->version->start != START_NOTED;
 
-	if (!is_page(walker, page) ||
-	    !block_grid_init(grid, page->first, page->block_size, page->capacity)) {
-		walker->pages.count++;
-		return NULL;
-	}
-	count = block_grid_mark(grid, windows, page->free) +
-		block_grid_mark(grid, windows, page->local_free);
-	if (count > 0 || page->used != page->capacity) {
-		walker->pages.count++;
-		walker->pages.agreeing += count + page->used == page->capacity;
-	}
-	block_grid_mark(grid, windows, page->thread_free);
-	return block_grid_add(grid, walker->image, walker->blocks);
+	*page = (struct mimalloc_page){
+		.room = slices * SLICE,
+		.capacity = peek(walker, at + 8) >> 16 & UINT16_MAX,
+		.free = peek(walker, at + 16),
+	};
+	if (is_old)
+		read_old_page(walker, at, start, page);
+	else
+		read_new_page(walker, at, page);
+	*heap = peek(walker, at + (is_old ? 48 : 64));
+	page->room -= page->first - start < page->room ? page->first - start : page->room;
+	return page->block_size > 0 && page->used > 0;
 }
 
 HEAP_MUST_CHECK
@@ -201,81 +213,148 @@ static struct heap_error *walk_segment(struct walker *walker, const struct segme
 	uint64_t info = peek(walker, segment->slices) & UINT32_MAX, count;
 
 	for (uint64_t i = info; i < segment->count; i += count) {
-		struct page page;
+		struct mimalloc_page page;
+		uint64_t heap;
 
-		count = peek(walker, segment->slices + i * SLICE_BYTES) & UINT32_MAX;
+		count = peek(walker, segment->slices + i * walker->version->slice_bytes) &
+			UINT32_MAX;
 		if (count == 0) // the memory is gone: something has ended the frozen copy
 			break;
-		if (!read_page(walker, segment, i, &page) || page.used == 0)
+		if (!read_page(walker, segment, i, &page, &heap))
 			continue;
-		HEAP_TRY(walk_page(walker, &page));
-		if (page.heap && (walker->heaps.count == 0 ||
-				  walker->heaps.items[walker->heaps.count - 1] != page.heap))
-			HEAP_TRY(heap_array_append(&walker->heaps, page.heap));
+		HEAP_TRY(mimalloc_add_page(&walker->walk, &page));
+		if (heap && (walker->heaps.count == 0 ||
+			     walker->heaps.items[walker->heaps.count - 1] != heap))
+			HEAP_TRY(heap_array_append(&walker->heaps, heap));
 	}
 	return NULL;
 }
 
-// A list that was gone through has no block left that is live.
+// Removes the blocks of a heap's list. The heap may have another layout: then the word is none of a block.
+static void remove_list(struct walker *walker, uint64_t at)
+{
+	uint64_t block = peek(walker, at);
+
+	// A list that was gone through has no block left that is live.
+	while (block != 0 && blocks_remove(walker->walk.blocks, block))
+		block = peek(walker, block);
+}
+
 static void remove_delayed(struct walker *walker)
 {
 	for (size_t i = 0; i < walker->heaps.count; i++) {
-		uint64_t block = peek(walker, walker->heaps.items[i] + DELAYED);
-
-		while (block != 0 && blocks_remove(walker->blocks, block))
-			block = peek(walker, block);
+		remove_list(walker, walker->heaps.items[i] + DELAYED_EARLY);
+		remove_list(walker, walker->heaps.items[i] + DELAYED_LATE);
 	}
 }
 
 // --- all of it --------------------------------------------------------------------------
 
-// @param found  set to true if the pages add up
 HEAP_MUST_CHECK
-static struct heap_error *walk_segments(struct walker *walker, bool *found)
+static struct heap_error *walk_segments(struct walker *walker, const struct version *version)
 {
-	const struct block_mark mark = blocks_mark(walker->blocks);
-
-	walker->pages = (struct block_audit){ "mimalloc", "pages", "free blocks", 0, 0 };
+	walker->version = version;
+	mimalloc_reset_pages(&walker->walk);
 	walker->heaps.count = 0;
 	for (size_t i = 0; i < walker->segments.count; i++)
 		HEAP_TRY(walk_segment(walker, &walker->segments.items[i]));
-	*found = blocks_accept(walker->blocks, mark, &walker->pages);
 	return NULL;
+}
+
+// Of few pages the lists may agree with two versions by accident: the one with which most do is taken.
+// @param version  the first one to try
+// @param found    set to true if the pages add up
+HEAP_MUST_CHECK
+static struct heap_error *walk_best(struct walker *walker, const struct version *version,
+				    bool *found)
+{
+	const struct version *end = versions + sizeof(versions) / sizeof(versions[0]), *best = NULL;
+	const struct block_audit *pages = &walker->walk.pages;
+	struct blocks *blocks = walker->walk.blocks;
+	const struct block_mark mark = blocks_mark(blocks);
+	const uint64_t length = version->slice_bytes;
+	size_t most = 0;
+
+	for (; version < end && version->slice_bytes == length; version++) {
+		HEAP_TRY(walk_segments(walker, version));
+		if (!best || pages->agreeing > most) {
+			best = version;
+			most = pages->agreeing;
+		}
+		if (pages->agreeing == pages->count && pages->count >= ENOUGH)
+			break;
+		blocks_rewind(blocks, mark);
+	}
+	if (version == end || version->slice_bytes != length)
+		HEAP_TRY(walk_segments(walker, best));
+	*found = blocks_accept(blocks, mark, pages);
+	return NULL;
+}
+
+// Walks the segments whose slices have descriptions of one length.
+// @param version  the first one with that length
+HEAP_MUST_CHECK
+static struct heap_error *walk_versions(struct walker *walker, const struct version *version)
+{
+	bool found = false;
+
+	walker->version = version;
+	walker->segments.count = 0;
+	HEAP_TRY(find_segments(walker));
+	if (walker->segments.count == 0)
+		return NULL;
+	HEAP_TRY(walk_best(walker, version, &found));
+	for (size_t i = 0; i < walker->segments.count; i++) {
+		uint64_t address = walker->segments.items[i].address;
+
+		HEAP_TRY(found ? heap_array_append(&walker->known, address)
+			       : heap_array_append(&walker->unknown, address));
+	}
+	if (found) {
+		HEAP_TRY(blocks_sort(walker->walk.blocks));
+		remove_delayed(walker);
+	}
+	return NULL;
+}
+
+static bool is_known(const struct walker *walker, uint64_t segment)
+{
+	for (size_t i = 0; i < walker->known.count; i++) {
+		if (walker->known.items[i] == segment)
+			return true;
+	}
+	return false;
 }
 
 HEAP_MUST_CHECK
 static struct heap_error *walk(struct walker *walker)
 {
-	bool found = false;
-
-	HEAP_TRY(find_segments(walker));
-	if (walker->segments.count == 0)
-		return NULL;
-	for (size_t i = 0; i < sizeof(shifts) / sizeof(shifts[0]) && !found; i++) {
-		walker->shift = shifts[i];
-		HEAP_TRY(walk_segments(walker, &found));
+	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
+		if (i == 0 || versions[i].slice_bytes != versions[i - 1].slice_bytes)
+			HEAP_TRY(walk_versions(walker, &versions[i]));
 	}
-	if (!found) {
-		blocks_doubt(walker->blocks, "blocks of mimalloc are not known, as its free lists "
-					     "are encoded (secure mode) or it is not 2.0");
-		return NULL;
+	for (size_t i = 0; i < walker->unknown.count; i++) {
+		if (!is_known(walker, walker->unknown.items[i])) {
+			mimalloc_doubt(walker->walk.blocks);
+			break;
+		}
 	}
-	HEAP_TRY(blocks_sort(walker->blocks));
-	remove_delayed(walker);
 	return NULL;
 }
 
 static void walker_deinit(struct walker *walker)
 {
-	windows_deinit(&walker->windows);
+	mimalloc_walk_deinit(&walker->walk);
 	heap_array_deinit(&walker->segments);
 	heap_array_deinit(&walker->heaps);
+	heap_array_deinit(&walker->known);
+	heap_array_deinit(&walker->unknown);
 }
 
 struct heap_error *blocks_find_mimalloc(struct blocks *blocks, const struct image *image)
 {
-	CLEANUP(walker_deinit) struct walker walker = { .blocks = blocks, .image = image };
+	CLEANUP(walker_deinit) struct walker walker = { 0 };
 
-	HEAP_TRY(windows_init(&walker.windows, image));
+	HEAP_TRY(mimalloc_walk_init(&walker.walk, blocks, image));
 	return walk(&walker);
 }
