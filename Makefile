@@ -226,6 +226,7 @@ $(BUILD)/t/unit/gate.t: $(addprefix $(BUILD)/dumper/,capture/gate.o base/system.
 $(BUILD)/t/unit/machine_code.t: $(BUILD)/dumper/code/machine_code.o
 $(BUILD)/t/unit/passing.t: $(addprefix $(BUILD)/dumper/stacks/,passing.o code_hash.o frame_rules.o effort.o) \
 	$(CODE)
+$(BUILD)/t/unit/steps.t: $(addprefix $(BUILD)/dumper/,stacks/code_hash.o stacks/effort.o stacks/steps.o stacks/unwind.o stacks/frame_rules.o base/system.o base/vdso.o)
 $(BUILD)/t/unit/unwind.t: $(addprefix $(BUILD)/dumper/,stacks/code_hash.o stacks/effort.o stacks/hops.o stacks/unwind.o stacks/frame_rules.o base/system.o base/vdso.o)
 
 $(BUILD)/t/helper/%: $(BUILD)/t/helper/%.o $(BUILD)/libheapgraph.a

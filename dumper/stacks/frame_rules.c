@@ -279,15 +279,32 @@ static struct reader reader_at(const struct heapsnap_code *code, uint64_t addres
 
 // --- functions -------------------------------------------------------------------
 
-// A frame description entry, with what its common information entry says.
-struct description {
-	uint64_t start, end;    // of its code
-	struct reader initial;  // instructions that come before
-	struct reader specific; // and those of the function
+// The state of the table's program after the instructions so far.
+struct state {
+	struct heapsnap_rule rule;
+	uint8_t base;          // register that a CFA is relative to; rule.kind follows from it
+	bool is_outermost;     // the return address is undefined
+	uint8_t back;          // enum heapsnap_rule_return
+	int64_t return_offset; // bytes, from the CFA
+};
+
+// What a common information entry says. Nearly all functions of a module share one.
+struct common {
 	uint64_t code_align;
 	int64_t data_align;
 	uint64_t return_column;
-	bool is_signal; // the code that a signal's handler returns to
+	struct state initial; // after its instructions, which come before each function's
+	bool is_understood;   // these instructions
+	bool is_signal;       // the code that a signal's handler returns to
+	bool is_sized;        // descriptions have the length of their augmentation
+	uint8_t encoding;     // of the code's addresses; POINTER_OMITTED if it is not understood
+};
+
+// A frame description entry.
+struct description {
+	uint64_t start, end;    // of its code
+	struct reader specific; // the function's instructions
+	struct common common;
 };
 
 // An entry's length; its end becomes the reader's. Linkers do not write 64-bit DWARF.
@@ -302,8 +319,7 @@ static void enter(struct reader *reader)
 }
 
 // @return the encoding of the code's addresses, or POINTER_OMITTED if it is not understood
-static uint8_t read_augmentation(struct reader *reader, const char *letters,
-				 struct description *description)
+static uint8_t read_augmentation(struct reader *reader, const char *letters, struct common *common)
 {
 	uint8_t encoding = POINTER_ABSOLUTE;
 	uint64_t length;
@@ -325,7 +341,7 @@ static uint8_t read_augmentation(struct reader *reader, const char *letters,
 		else if (*letters == 'L')
 			read_byte(reader);
 		else if (*letters == 'S')
-			description->is_signal = true;
+			common->is_signal = true;
 		else if (!strchr(HEAPSNAP_AUGMENTATIONS, *letters))
 			return POINTER_OMITTED;
 	}
@@ -333,8 +349,11 @@ static uint8_t read_augmentation(struct reader *reader, const char *letters,
 	return encoding;
 }
 
-// Reads a common information entry. @return the encoding of the code's addresses
-static uint8_t read_common(struct reader reader, struct description *description, bool *sized)
+static bool run(const struct common *common, struct reader reader, uint64_t start, uint64_t address,
+		struct state *state);
+
+// @return the encoding of the code's addresses, or POINTER_OMITTED
+static uint8_t read_common_entry(struct reader reader, struct common *common)
 {
 	const char *letters;
 	uint8_t version, encoding;
@@ -350,13 +369,54 @@ static uint8_t read_common(struct reader reader, struct description *description
 	}
 	if (reader.failed || (version != 1 && version != 3))
 		return POINTER_OMITTED;
-	*sized = *letters == 'z';
-	description->code_align = read_unsigned(&reader);
-	description->data_align = read_signed(&reader);
-	description->return_column = version == 1 ? read_byte(&reader) : read_unsigned(&reader);
-	encoding = read_augmentation(&reader, letters, description);
-	description->initial = reader;
-	return reader.failed ? POINTER_OMITTED : encoding;
+	common->is_sized = *letters == 'z';
+	common->code_align = read_unsigned(&reader);
+	common->data_align = read_signed(&reader);
+	common->return_column = version == 1 ? read_byte(&reader) : read_unsigned(&reader);
+	encoding = read_augmentation(&reader, letters, common);
+	if (reader.failed)
+		return POINTER_OMITTED;
+	common->is_understood = run(common, reader, 0, UINT64_MAX, &common->initial);
+	return encoding;
+}
+
+// The last common information entry that the thread has read.
+static __thread struct {
+	uint64_t entry; // 0: none
+	uint32_t age;
+	uint32_t changes; // a signal's handler may have read another one meanwhile
+	struct common common;
+} last;
+
+static uint32_t age; // of all that threads have read
+
+void heapsnap_rules_forget(void)
+{
+	__atomic_add_fetch(&age, 1, __ATOMIC_RELAXED);
+}
+
+static struct common read_common(const struct heapsnap_code *code, uint64_t entry)
+{
+	uint32_t now = __atomic_load_n(&age, __ATOMIC_RELAXED), changes = last.changes;
+	struct common common = { 0 };
+
+	if (last.entry == entry && last.age == now) {
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		common = last.common;
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		if (last.changes == changes)
+			return common;
+		common = (struct common){ 0 };
+	}
+	common.encoding = read_common_entry(reader_at(code, entry), &common);
+	last.changes++;
+	last.entry = 0; // as long as the rest does not belong together
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	last.age = now;
+	last.common = common;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	last.entry = entry;
+	return common;
 }
 
 static bool read_description(const struct heapsnap_code *code, uint64_t entry,
@@ -365,20 +425,19 @@ static bool read_description(const struct heapsnap_code *code, uint64_t entry,
 	struct reader reader = reader_at(code, entry);
 	uint64_t here, common;
 	uint8_t encoding;
-	bool sized = false;
 
-	*description = (struct description){ 0 };
 	enter(&reader);
 	here = (uint64_t)reader.at;
 	common = here - read_bytes(&reader, 4);
 	if (reader.failed || common == here)
 		return false;
-	encoding = read_common(reader_at(code, common), description, &sized);
+	description->common = read_common(code, common);
+	encoding = description->common.encoding;
 	if (encoding == POINTER_OMITTED)
 		return false;
 	description->start = read_pointer(&reader, encoding, 0);
 	description->end = description->start + read_pointer(&reader, encoding & POINTER_FORMAT, 0);
-	if (sized) {
+	if (description->common.is_sized) {
 		uint64_t length = read_unsigned(&reader);
 
 		if (length > (uint64_t)(reader.end - reader.at))
@@ -447,15 +506,6 @@ uint64_t heapsnap_function_find(uint64_t address, uint64_t *end)
 }
 
 // --- call frame instructions -------------------------------------------------------
-
-// The state of the table's program after the instructions so far.
-struct state {
-	struct heapsnap_rule rule;
-	uint8_t base;          // register that a CFA is relative to; rule.kind follows from it
-	bool is_outermost;     // the return address is undefined
-	uint8_t back;          // enum heapsnap_rule_return
-	int64_t return_offset; // bytes, from the CFA
-};
 
 static void set_base(struct state *state, uint64_t base)
 {
@@ -698,13 +748,19 @@ static int64_t read_advance(struct reader *reader, uint8_t code)
 	}
 }
 
-// Runs instructions up to the address. @return false if there is one that is not understood
-static bool run(const struct description *description, struct reader reader,
-		const struct state *initial, uint64_t address, struct state *state)
+/*
+ * Runs instructions up to the address.
+ *
+ * @param start  where the function begins
+ * @return false if there is an instruction that is not understood
+ */
+static bool run(const struct common *common, struct reader reader, uint64_t start, uint64_t address,
+		struct state *state)
 {
+	const struct state *initial = &common->initial;
 	struct state remembered[MAX_REMEMBERED];
 	unsigned depth = 0;
-	uint64_t at = description->start;
+	uint64_t at = start;
 
 	for (int i = 0; !reader.failed && reader.at < reader.end; i++) {
 		uint8_t code = read_byte(&reader);
@@ -713,12 +769,12 @@ static bool run(const struct description *description, struct reader reader,
 		if (i == MAX_INSTRUCTIONS)
 			return false;
 		if (advance >= 0) {
-			at += (uint64_t)advance * description->code_align;
+			at += (uint64_t)advance * common->code_align;
 			if (at > address)
 				return true;
 		} else if ((code & 0xc0) == CFA_OFFSET) {
 			set_saved(state, code & 0x3f,
-				  (int64_t)read_unsigned(&reader) * description->data_align);
+				  (int64_t)read_unsigned(&reader) * common->data_align);
 		} else if ((code & 0xc0) == CFA_RESTORE) {
 			restore(state, initial, code & 0x3f);
 		} else if (code == CFA_REMEMBER && depth < MAX_REMEMBERED) {
@@ -728,8 +784,8 @@ static bool run(const struct description *description, struct reader reader,
 		} else if (code == CFA_ARGUMENTS_SIZE) {
 			read_unsigned(&reader);
 		} else if (code != CFA_NOP && !heapsnap_is_cfa_ignored(code) &&
-			   !run_definition(state, &reader, code, description->data_align) &&
-			   !run_register(state, initial, &reader, code, description->data_align)) {
+			   !run_definition(state, &reader, code, common->data_align) &&
+			   !run_register(state, initial, &reader, code, common->data_align)) {
 			return false;
 		}
 	}
@@ -739,15 +795,13 @@ static bool run(const struct description *description, struct reader reader,
 static struct heapsnap_rule rule_of(const struct description *description, uint64_t address)
 {
 	const struct heapsnap_rule none = { .kind = HEAPSNAP_RULE_NONE };
-	struct state initial = { 0 }, state;
+	const struct common *common = &description->common;
+	struct state state = common->initial;
 
-	if (description->is_signal)
+	if (common->is_signal)
 		return (struct heapsnap_rule){ .kind = HEAPSNAP_RULE_SIGNAL };
-	if (description->return_column != HEAPSNAP_DWARF_RETURN ||
-	    !run(description, description->initial, &initial, UINT64_MAX, &initial))
-		return none;
-	state = initial;
-	if (!run(description, description->specific, &initial, address, &state))
+	if (common->return_column != HEAPSNAP_DWARF_RETURN || !common->is_understood ||
+	    !run(common, description->specific, description->start, address, &state))
 		return none;
 	if (state.is_outermost)
 		return (struct heapsnap_rule){ .kind = HEAPSNAP_RULE_OUTERMOST };

@@ -43,6 +43,9 @@ bool heapsnap_code_find(uint64_t address, struct heapsnap_code *result);
 /** The rule for the code at @p address. Not cached: some 300 ns. */
 struct heapsnap_rule heapsnap_rule_find(uint64_t address);
 
+/** Forgets what threads have read of modules' tables: one of these has been unmapped. */
+void heapsnap_rules_forget(void);
+
 /**
  * Where the function begins that has code at @p address; 0 if the tables don't say.
  *

@@ -101,15 +101,57 @@ static uint32_t intern_step(uint64_t address, uint32_t caller)
 	return step;
 }
 
+// The thread's last backtrace: most of the outer calls of the next one are the same.
+static __thread struct {
+	uint32_t step;
+	uint32_t count;
+} last;
+
+/*
+ * Finds the outer calls that a backtrace has in common with the thread's last one.
+ *
+ * @param count  gets the number of those that it has not
+ * @return the step of the innermost common one; 0: there is none
+ */
+static uint32_t find_common(const uint64_t *addresses, unsigned *count)
+{
+	uint32_t step = last.step, common = step;
+	unsigned at = 0, differing = 0;
+
+	// Steps of code that has been unmapped would have to be found out among them.
+	if (__atomic_load_n(&heapsnap_process.unmapped_count, __ATOMIC_ACQUIRE) != 0)
+		return 0;
+	if (*count > last.count)
+		differing = at = *count - last.count;
+	for (unsigned i = *count; i < last.count; i++)
+		common = step = table->steps[step].caller;
+	for (; at < *count; at++) {
+		const struct heapsnap_step *present = &table->steps[step];
+
+		step = present->caller;
+		if (present->address != addresses[at]) {
+			differing = at + 1;
+			common = step;
+		}
+	}
+	*count = differing;
+	return common;
+}
+
 uint32_t heapsnap_steps_intern(const uint64_t *addresses, unsigned count)
 {
-	uint32_t step = 0;
+	unsigned left = count;
+	uint32_t step = find_common(addresses, &left);
 
-	for (unsigned i = count; i > 0; i--) {
-		step = intern_step(addresses[i - 1], step);
+	// They cost as much as others, so that all that depends on it is the same with any threads.
+	heapsnap_spend((int32_t)(count - left));
+	for (; left > 0; left--) {
+		step = intern_step(addresses[left - 1], step);
 		if (step == 0)
 			return 0;
 	}
+	last.step = step;
+	last.count = count;
 	return step;
 }
 

@@ -189,6 +189,7 @@ void heapsnap_unwind_forget(uint64_t start, uint64_t end)
 	uint64_t first = start >> AREA_SHIFT, last = end >> AREA_SHIFT;
 
 	heapsnap_code_hash_forget();
+	heapsnap_rules_forget();
 	for (uint64_t i = 0; i < AREAS && i <= last - first; i++)
 		__atomic_add_fetch(&ages[(first + i) % AREAS], 1, __ATOMIC_RELAXED);
 }
