@@ -25,7 +25,7 @@ static void fetch(const struct inference *inference, heap_object_id object)
 {
 	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
 
-	heap_prefetch(&inference->claims.rank[object]);
+	claims_prefetch(&inference->claims, object);
 	heap_prefetch_to_write(&snapshot->type[object]);
 	heap_prefetch_to_write(&inference->capture->names.of[object]);
 	heap_prefetch(&snapshot->edge_first[object]);

@@ -13,6 +13,7 @@
 
 #include "dumper/writer/infer/layout.h"
 #include "dumper/writer/scan/names.h"
+#include "lib/base/prefetch.h"
 
 #include <string.h>
 
@@ -110,6 +111,13 @@ static inline enum rank claims_rank(const struct claims *claims, heap_object_id 
  * added meanwhile. True stays true until a name is withdrawn.
  */
 bool claims_are_futile(const struct claims *claims, enum rank rank, heap_object_id object);
+
+/** Prefetches what claims_are_futile() reads. */
+static inline void claims_prefetch(const struct claims *claims, heap_object_id object)
+{
+	heap_prefetch(&claims->rank[object]);
+	heap_prefetch(&claims->waits[object / 8]);
+}
 
 /** Withdraws an object's name, at most once per object: see is_renamed. */
 void claims_withdraw(struct claims *claims, heap_object_id object);

@@ -50,7 +50,7 @@ static void fetch(const struct inference *inference, uint32_t edge)
 	if (edge >= snapshot->edge_count)
 		return;
 	objects_prefetch_kind(&inference->capture->objects, snapshot->edge_target[edge]);
-	heap_prefetch(&inference->claims.rank[snapshot->edge_target[edge]]);
+	claims_prefetch(&inference->claims, snapshot->edge_target[edge]);
 }
 
 // Finds the typed ones of an object's edges.

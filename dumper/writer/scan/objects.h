@@ -121,9 +121,10 @@ static inline uint64_t objects_address(const struct objects *objects, heap_objec
 			    : objects_wide_address(objects, object);
 }
 
-/** Prefetches what objects_address() reads and caches may lack. */
+/** Prefetches what objects_address() reads. */
 static inline void objects_prefetch_address(const struct objects *objects, heap_object_id object)
 {
+	heap_prefetch(&objects->groups[object / OBJECT_GROUP]);
 	heap_prefetch(&objects->offset[object]);
 }
 
