@@ -49,6 +49,22 @@ static uint64_t enumerated_bits(const struct heap_types *types, const struct hea
 	return bits;
 }
 
+// True for a struct of nothing but pointers to its own kind.
+static bool is_link(const struct heap_types *types, heap_type_id id)
+{
+	const struct heap_type *type = &types->types[id];
+
+	for (uint32_t i = 0; heap_types_has_members(type) && i < type->members; i++) {
+		const struct heap_type *member = &types->types[heap_types_strip(
+			types, types->members[type->first_member + i].type)];
+
+		if (member->kind != HEAP_TYPE_POINTER ||
+		    heap_types_strip(types, member->target) != id)
+			return false;
+	}
+	return heap_types_has_members(type) && type->members > 0;
+}
+
 static void find_facts(struct layouts *layouts, heap_type_id id)
 {
 	const struct heap_types *types = layouts->types;
@@ -62,6 +78,9 @@ static void find_facts(struct layouts *layouts, heap_type_id id)
 	facts->fits_any = facts->is_flexible && heap_types_size(types, facts->element) > 0 &&
 			  heap_types_counted(types, id) == HEAP_NO_TYPE;
 	facts->is_ordered = heap_types_has_members(type) && is_ordered(layouts, type);
+	facts->is_compound = heap_types_has_members(type) && type->size > 0 &&
+			     !(type->flags & HEAP_TYPE_DECLARATION);
+	facts->is_link = is_link(types, id);
 	facts->bits = type->kind == HEAP_TYPE_ENUM ? enumerated_bits(types, type) : 0;
 }
 
@@ -274,14 +293,6 @@ bool layouts_has_pointer(const struct layouts *layouts, heap_type_id whole, uint
 	return false;
 }
 
-bool layouts_is_compound(const struct layouts *layouts, heap_type_id type)
-{
-	const struct heap_type *found = &layouts->types->types[type];
-
-	return heap_types_has_members(found) && found->size > 0 &&
-	       !(found->flags & HEAP_TYPE_DECLARATION);
-}
-
 // Containers have copies of some types, which differ in what their pointers point to.
 static bool is_same(const struct heap_types *types, heap_type_id one, heap_type_id other)
 {
@@ -367,22 +378,6 @@ static bool fit_flexible(const struct layouts *layouts, heap_type_id type, uint6
 		return false;
 	*claim = (struct layout_claim){ LAYOUT_FLEXIBLE, type, 1 + rest / element };
 	return true;
-}
-
-bool layouts_is_link(const struct layouts *layouts, heap_type_id type)
-{
-	const struct heap_types *types = layouts->types;
-	const struct heap_type *compound = &types->types[type];
-
-	for (uint32_t i = 0; heap_types_has_members(compound) && i < compound->members; i++) {
-		heap_type_id member =
-			layouts_strip(layouts, types->members[compound->first_member + i].type);
-
-		if (types->types[member].kind != HEAP_TYPE_POINTER ||
-		    layouts_strip(layouts, types->types[member].target) != type)
-			return false;
-	}
-	return heap_types_has_members(compound) && compound->members > 0;
 }
 
 heap_type_id layouts_element(const struct layouts *layouts, heap_type_id type)

@@ -37,6 +37,8 @@ struct layout_facts {
 	bool is_candidate;     /**< a block may be one: see find_candidates() */
 	bool is_beginning;     /**< other types begin with it */
 	bool is_ordered;       /**< members neither begin nor end before those before them */
+	bool is_compound;      /**< it has members: see layouts_is_compound() */
+	bool is_link;          /**< see layouts_is_link() */
 };
 
 struct layouts {
@@ -148,7 +150,10 @@ struct layout_wholes layouts_flexible_wholes(const struct layouts *layouts, heap
  * True for a struct of nothing but pointers to its own kind: the link of a list, of free blocks for one, which
  * lies over memory that is something else. It is never what an array is made of.
  */
-bool layouts_is_link(const struct layouts *layouts, heap_type_id type);
+static inline bool layouts_is_link(const struct layouts *layouts, heap_type_id type)
+{
+	return layouts->facts[type].is_link;
+}
 
 /**
  * True if a pointer to the start of a block of @p size bytes does not say that it is a @p type: a larger
@@ -193,7 +198,10 @@ bool layouts_is_enumerator(const struct layouts *layouts, heap_type_id type, uin
 			   uint64_t mask);
 
 /** True if it has members: a struct, class or union whose definition is known. */
-bool layouts_is_compound(const struct layouts *layouts, heap_type_id type);
+static inline bool layouts_is_compound(const struct layouts *layouts, heap_type_id type)
+{
+	return layouts->facts[type].is_compound;
+}
 
 /** True if it is one byte wide, as the elements of texts are. */
 bool layouts_is_character(const struct layouts *layouts, heap_type_id type);
