@@ -217,7 +217,6 @@ $(BUILD)/t/unit/arena_owners.t: $(WALKS:%.c=$(BUILD)/%.o) $(BUILD)/dumper/writer
 	$(addprefix $(BUILD)/dumper/writer/infer/,arena_owners.o arenas.o)
 $(BUILD)/t/unit/standard_library.t: $(BUILD)/dumper/base/standard_library.o
 $(BUILD)/t/unit/vast.t: $(addprefix $(BUILD)/dumper/base/,system.o vast.o vdso.o)
-$(BUILD)/t/unit/pieces.t: $(BUILD)/dumper/writer/base/pieces.o
 
 $(BUILD)/t/unit/filter.t: $(BUILD)/dumper/host/filter.o
 $(BUILD)/t/unit/gate.t: $(addprefix $(BUILD)/dumper/,capture/gate.o base/system.o base/vdso.o)

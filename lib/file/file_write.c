@@ -4,16 +4,18 @@
 #include "lib/base/array.h"
 #include "lib/file/file_format.h"
 #include "lib/base/parallel.h"
+#include "lib/base/pieces.h"
 #include "lib/base/varint.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <zlib.h>
 
 enum {
-	// Blocks are compressed in parallel and written in order, a batch at a time. Two per thread
-	// keep all threads busy; more would cost memory, over a megabyte each.
-	BATCH_PER_THREAD = 2,
+	// Blocks are compressed in parallel and written in order: those of a column one by one, others a
+	// batch at a time. Three per thread keep all threads busy; more would cost memory, over a megabyte each.
+	BATCH_PER_THREAD = 3,
 	BATCH_MAX = 16,
 	LEVEL = 1,
 	WINDOW_BITS = 15,
@@ -46,7 +48,8 @@ struct entry {
 struct column {
 	heap_file_get *get; // NULL: there is none
 	void *context;
-	uint64_t first, end; // the first value in the batch, and behind the last of all
+	uint64_t count;      // values
+	atomic_size_t taken; // blocks of the batch
 };
 
 // A block that is one byte over and over, and deflates to few bytes, as blocks of most columns do.
@@ -69,7 +72,7 @@ struct heap_file_writer {
 	struct uniform uniform;        // of the current section
 	struct block batch[BATCH_MAX]; // [batch_size]
 	size_t batch_size;
-	struct column column; // that the batch has yet to be filled from
+	struct column column; // that blocks are filled from
 	size_t filled;        // blocks of the batch that are full
 	size_t elements;      // in the block that is being filled
 	uint64_t last;        // value, for differences
@@ -246,12 +249,12 @@ static uint8_t *encode(const struct heap_file_writer *writer, uint8_t *at, const
 	}
 }
 
-// Fills a block of the batch with its values of the column.
+// Fills a block with its values of the column.
 static void fill_block(const struct heap_file_writer *writer, size_t number, struct block *block)
 {
 	const struct column *column = &writer->column;
-	uint64_t first = column->first + number * HEAP_BLOCK_ELEMENTS;
-	uint64_t left = column->end - first, last = 0, values[PIECE];
+	uint64_t first = (uint64_t)number * HEAP_BLOCK_ELEMENTS;
+	uint64_t left = column->count - first, last = 0, values[PIECE];
 	uint64_t end = first + (left < HEAP_BLOCK_ELEMENTS ? left : HEAP_BLOCK_ELEMENTS);
 	uint8_t *at = block->raw;
 
@@ -322,13 +325,8 @@ static bool is_like(const struct block *block, const struct uniform *uniform)
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *compress_block(void *context, size_t number)
+static struct heap_error *compress_block(const struct heap_file_writer *writer, struct block *block)
 {
-	struct heap_file_writer *writer = context;
-	struct block *block = &writer->batch[number];
-
-	if (writer->column.get)
-		fill_block(writer, number, block);
 	if (is_like(block, &writer->uniform)) {
 		block->stored_length = writer->uniform.stored_length;
 		memcpy(block->stored, writer->uniform.stored, block->stored_length);
@@ -382,18 +380,59 @@ static void add_to_table(struct heap_file_writer *writer, const struct block *bl
 	writer->current->blocks++;
 }
 
+static void write_block(struct heap_file_writer *writer, const struct block *block)
+{
+	write_bytes(writer, block->stored, block->stored_length);
+	if (!writer->error)
+		add_to_table(writer, block);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *compress_filled(void *context, size_t number)
+{
+	struct heap_file_writer *writer = context;
+
+	return compress_block(writer, &writer->batch[number]);
+}
+
 static void write_batch(struct heap_file_writer *writer)
 {
 	if (!writer->error && writer->filled > 0 && writer->strategy == UNDECIDED)
 		writer->error = choose_strategy(writer);
 	if (!writer->error)
-		writer->error = heap_parallel_run(writer->filled, compress_block, writer);
-	for (size_t i = 0; i < writer->filled && !writer->error; i++) {
-		write_bytes(writer, writer->batch[i].stored, writer->batch[i].stored_length);
-		if (!writer->error)
-			add_to_table(writer, &writer->batch[i]);
-	}
+		writer->error = heap_parallel_run(writer->filled, compress_filled, writer);
+	for (size_t i = 0; i < writer->filled && !writer->error; i++)
+		write_block(writer, &writer->batch[i]);
 	writer->filled = 0;
+}
+
+// --- columns -----------------------------------------------------------------
+
+// Any thread calls it; each part keeps the block of the batch that it takes.
+HEAP_MUST_CHECK
+static struct heap_error *compress_piece(void *context, size_t number, void *part)
+{
+	struct heap_file_writer *writer = context;
+	struct block **block = part;
+
+	if (!*block)
+		*block = &writer->batch[atomic_fetch_add(&writer->column.taken, 1)];
+	fill_block(writer, number, *block);
+	return compress_block(writer, *block);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *write_piece(void *context, void *part)
+{
+	struct heap_file_writer *writer = context;
+
+	write_block(writer, *(struct block **)part);
+	return keep(writer->error);
+}
+
+static void leave_block(void *part)
+{
+	(void)part; // the batch's
 }
 
 static void begin_block(struct heap_file_writer *writer)
@@ -460,15 +499,22 @@ void heap_file_writer_put(struct heap_file_writer *writer, uint64_t value)
 void heap_file_writer_put_column(struct heap_file_writer *writer, uint64_t count,
 				 heap_file_get *get, void *context)
 {
-	for (uint64_t first = 0; first < count && !writer->error;
-	     first += writer->batch_size * HEAP_BLOCK_ELEMENTS) {
-		uint64_t blocks = (count - first - 1) / HEAP_BLOCK_ELEMENTS + 1;
-
-		writer->column = (struct column){ get, context, first, count };
-		writer->filled = blocks < writer->batch_size ? blocks : writer->batch_size;
-		write_batch(writer);
-		writer->column = (struct column){ 0 };
-	}
+	if (writer->error || count == 0)
+		return;
+	writer->column = (struct column){ .get = get, .context = context, .count = count };
+	if (writer->strategy == UNDECIDED)
+		writer->error = choose_strategy(writer);
+	if (!writer->error)
+		writer->error = heap_pieces_run(&(struct heap_piece_work){
+			.count = (size_t)((count - 1) / HEAP_BLOCK_ELEMENTS + 1),
+			.parts = writer->batch_size,
+			.part_size = sizeof(struct block *),
+			.work = compress_piece,
+			.join = write_piece,
+			.release = leave_block,
+			.context = writer,
+		});
+	writer->column = (struct column){ 0 };
 	if (!writer->error)
 		writer->current->count += count;
 }

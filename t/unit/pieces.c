@@ -2,7 +2,7 @@
 // Pieces of work: done by several threads, joined once each, in order, one at a time.
 #include "t/unit/unit.h"
 
-#include "dumper/writer/base/pieces.h"
+#include "lib/base/pieces.h"
 #include "lib/base/parallel.h"
 
 #include <sched.h>
@@ -21,8 +21,8 @@ struct part {
 
 struct ledger {
 	size_t fails_at, fails_to_join; // a piece's number; SIZE_MAX: none
-	atomic_size_t worked, joining;
-	size_t joined;
+	size_t parts;                   // no more at a time; 0: any
+	atomic_size_t worked, joining, joined;
 };
 
 static struct heap_error *work(void *context, size_t number, void *result)
@@ -30,6 +30,7 @@ static struct heap_error *work(void *context, size_t number, void *result)
 	struct ledger *ledger = context;
 	struct part *part = result;
 
+	assert_true(ledger->parts == 0 || number - ledger->joined < ledger->parts);
 	if (number == ledger->fails_at)
 		return heap_error_create(HEAP_ERROR_ARGUMENT, "piece %zu", number);
 	if (!part->own)
@@ -65,8 +66,9 @@ static void release(void *result)
 
 static struct heap_error *run(struct ledger *ledger, size_t count)
 {
-	return pieces_run(&(struct piece_work){
+	return heap_pieces_run(&(struct heap_piece_work){
 		.count = count,
+		.parts = ledger->parts,
 		.part_size = sizeof(struct part),
 		.work = work,
 		.join = join,
@@ -90,6 +92,22 @@ static void pieces_are_joined_in_order(void **unused)
 	}
 }
 
+static void no_more_parts_than_wanted(void **unused)
+{
+	(void)unused;
+	for (unsigned threads = 1; threads <= 8; threads++) {
+		heap_parallel_set_threads(threads);
+		for (size_t parts = 1; parts <= 5; parts++) {
+			struct ledger ledger = { .fails_at = SIZE_MAX,
+						 .fails_to_join = SIZE_MAX,
+						 .parts = parts };
+
+			assert_null(run(&ledger, PIECES));
+			assert_int_equal(ledger.joined, PIECES);
+		}
+	}
+}
+
 static void an_error_ends_it(void **unused)
 {
 	(void)unused;
@@ -107,4 +125,4 @@ static void an_error_ends_it(void **unused)
 }
 
 UNIT_TESTS("pieces", cmocka_unit_test(pieces_are_joined_in_order),
-	   cmocka_unit_test(an_error_ends_it))
+	   cmocka_unit_test(no_more_parts_than_wanted), cmocka_unit_test(an_error_ends_it))

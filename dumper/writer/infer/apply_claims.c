@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/infer/inference.h"
 
-#include "dumper/writer/base/pieces.h"
+#include "lib/base/pieces.h"
 #include "dumper/writer/base/progress.h"
 #include "lib/base/prefetch.h"
 
@@ -153,7 +153,7 @@ static struct heap_error *name_all(struct applying *applying)
 		HEAP_TRY(name_piece(applying, 0, own));
 		return join_piece(applying, own);
 	}
-	return pieces_run(&(struct piece_work){
+	return heap_pieces_run(&(struct heap_piece_work){
 		.count = (applying->taken->count + PIECE - 1) / PIECE,
 		.part_size = sizeof(struct named_part),
 		.work = name_piece,

@@ -10,7 +10,7 @@
  */
 #include "dumper/writer/infer/conflicts.h"
 
-#include "dumper/writer/base/pieces.h"
+#include "lib/base/pieces.h"
 #include "dumper/writer/base/progress.h"
 #include "lib/base/array.h"
 #include "lib/base/bits.h"
@@ -286,7 +286,7 @@ static struct heap_error *weigh_objects(struct weighing *weighing)
 	size_t edges = weighing->inference->capture->snapshot.edge_count;
 
 	HEAP_TRY(visit_types(weighing->inference));
-	return pieces_run(&(struct piece_work){
+	return heap_pieces_run(&(struct heap_piece_work){
 		.count = (edges + PIECE - 1) / PIECE,
 		.part_size = sizeof(struct part),
 		.work = weigh_piece,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/infer/inference.h"
 
-#include "dumper/writer/base/pieces.h"
+#include "lib/base/pieces.h"
 #include "dumper/writer/base/progress.h"
 #include "lib/base/prefetch.h"
 
@@ -229,7 +229,7 @@ struct heap_error *frontier_follow(struct inference *inference, const struct cla
 	HEAP_TRY(heap_array_append(&frontier->pieces, (struct frontier_piece){ claims->count, 0 }));
 	if (count <= 1)
 		return count == 0 ? NULL : follow_one(&following);
-	return pieces_run(&(struct piece_work){
+	return heap_pieces_run(&(struct heap_piece_work){
 		.count = count,
 		.part_size = sizeof(struct part),
 		.work = find_piece,

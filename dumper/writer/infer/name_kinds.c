@@ -10,7 +10,7 @@
 #include "dumper/writer/infer/sampler.h"
 #include "dumper/writer/infer/voting_sites.h"
 
-#include "dumper/writer/base/pieces.h"
+#include "lib/base/pieces.h"
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/hash.h"
@@ -704,7 +704,7 @@ struct heap_error *name_singly(struct inference *inference, const struct kind *k
 			       const struct site_summary *site, enum naming_evidence evidence,
 			       uint64_t *words, uint64_t *claimed)
 {
-	return pieces_run(&(struct piece_work){
+	return heap_pieces_run(&(struct heap_piece_work){
 		.count = ((size_t)kind->count - kind->named + PIECE - 1) / PIECE,
 		.part_size = sizeof(struct members),
 		.work = find_members,

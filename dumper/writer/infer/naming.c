@@ -8,7 +8,7 @@
  */
 #include "dumper/writer/infer/naming.h"
 
-#include "dumper/writer/base/pieces.h"
+#include "lib/base/pieces.h"
 #include "dumper/writer/base/progress.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/prefetch.h"
@@ -285,7 +285,7 @@ struct heap_error *naming_weigh_hints(struct inference *inference, uint64_t *cla
 	struct weighing weighing = { inference, claimed };
 
 	// By address, so that memory is read once and in order.
-	return pieces_run(&(struct piece_work){
+	return heap_pieces_run(&(struct heap_piece_work){
 		.count = ((size_t)inference->capture->objects.count + PIECE - 1) / PIECE,
 		.part_size = sizeof(struct part),
 		.work = weigh_piece,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/scan/edges.h"
 
-#include "dumper/writer/base/pieces.h"
+#include "lib/base/pieces.h"
 #include "dumper/writer/base/progress.h"
 #include "lib/base/array.h"
 #include "lib/base/column.h"
@@ -346,7 +346,7 @@ static struct heap_error *scan_ranges(struct scan *scan)
 	}
 	for (size_t i = 0; i < objects->range_count; i++)
 		HEAP_TRY(cut_range(scan, &objects->ranges[i]));
-	return pieces_run(&(struct piece_work){
+	return heap_pieces_run(&(struct heap_piece_work){
 		.count = scan->pieces.count,
 		.part_size = sizeof(struct part),
 		.work = scan_piece,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/scan/object_scan.h"
 
-#include "dumper/writer/base/pieces.h"
+#include "lib/base/pieces.h"
 #include "dumper/writer/base/progress.h"
 #include "dumper/writer/scan/damage.h"
 #include "dumper/writer/scan/header_scan.h"
@@ -224,7 +224,7 @@ static struct heap_error *scan_range(struct scan *scan)
 	const struct scanned_memory *memory = &scan->memory;
 
 	HEAP_TRY(cut_range(scan));
-	HEAP_TRY(pieces_run(&(struct piece_work){
+	HEAP_TRY(heap_pieces_run(&(struct heap_piece_work){
 		.count = scan->pieces.count,
 		.part_size = sizeof(struct header_scan),
 		.work = scan_piece,

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: GPL-3.0-or-later
-#ifndef PIECES_H
-#define PIECES_H
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef HEAP_PIECES_H
+#define HEAP_PIECES_H
 
 /**
  * Work that is cut into pieces, done by several threads, and put together in order.
@@ -17,8 +17,9 @@
 
 #include <stddef.h>
 
-struct piece_work {
+struct heap_piece_work {
 	size_t count;     /**< pieces */
+	size_t parts;     /**< no more at a time; 0: as many as keep the threads busy */
 	size_t part_size; /**< bytes of what a piece results in; zeros at first */
 	/** Fills @p part; it may hold what an earlier piece left there. */
 	struct heap_error *(*work)(void *context, size_t number, void *part);
@@ -29,6 +30,6 @@ struct piece_work {
 
 /** @return the first error of any piece; what was joined before it stays */
 HEAP_MUST_CHECK
-struct heap_error *pieces_run(const struct piece_work *work);
+struct heap_error *heap_pieces_run(const struct heap_piece_work *work);
 
 #endif

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: GPL-3.0-or-later
-#include "dumper/writer/base/pieces.h"
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "lib/base/pieces.h"
 
 #include "lib/base/cleanup.h"
 #include "lib/base/parallel.h"
@@ -13,7 +13,7 @@ enum {
 };
 
 struct run {
-	const struct piece_work *work;
+	const struct heap_piece_work *work;
 	size_t room;
 	char *parts;          // [room] of piece n: n % room
 	bool *is_done;        // [room]
@@ -31,7 +31,7 @@ static void *part_of(const struct run *run, size_t number)
 // Leaves the lock while it works. @return false if there is nothing that can be done now
 static bool do_something(struct run *run, struct heap_error **error)
 {
-	const struct piece_work *work = run->work;
+	const struct heap_piece_work *work = run->work;
 	bool can_join = !run->is_joining && run->is_done[run->joined % run->room];
 
 	if (can_join) {
@@ -73,19 +73,26 @@ static struct heap_error *take_part(void *context, size_t number)
 	return error;
 }
 
-static unsigned threads_for(const struct piece_work *work)
+static size_t room_for(const struct heap_piece_work *work, unsigned threads)
+{
+	size_t room = threads > 1 ? (size_t)threads * PARTS_PER_THREAD : 1;
+
+	return work->parts > 0 && work->parts < room ? work->parts : room;
+}
+
+static unsigned threads_for(const struct heap_piece_work *work)
 {
 	unsigned threads = heap_parallel_threads();
 
 	return work->count < threads ? (unsigned)work->count : threads;
 }
 
-struct heap_error *pieces_run(const struct piece_work *work)
+struct heap_error *heap_pieces_run(const struct heap_piece_work *work)
 {
 	unsigned threads = threads_for(work);
 	struct run run = {
 		.work = work,
-		.room = threads > 1 ? (size_t)threads * PARTS_PER_THREAD : 1,
+		.room = room_for(work, threads),
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 		.changed = PTHREAD_COND_INITIALIZER,
 	};
