@@ -433,7 +433,7 @@ static struct heap_error *count_blocks(struct inference *inference, enum block_p
 
 		progress_step();
 		fetch(inference, i + PREFETCH_DISTANCE);
-		if (!is_open(inference, i) || inference->hints.head[i] == NO_HINT)
+		if (inference->hints.head[i] == NO_HINT || !is_open(inference, i))
 			continue;
 		prefix = &of_kinds[kinds_of(inference, i)];
 

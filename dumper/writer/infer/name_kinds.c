@@ -19,11 +19,11 @@
 #include "dumper/writer/base/progress.h"
 
 enum {
-	PREFETCH_DISTANCE = 8, // members
-	MANY_SIZES = 3,        // a site with as many sizes does not allocate single structs
-	REFUTING = 8,          // samples whose contents contradict what the code says of them
-	PIECE = 8192,          // members
-	KNOWN_HINTS = 64,      // that are known to tell of no type, a power of 2
+	PREFETCH_DISTANCE = 16, // members
+	MANY_SIZES = 3,         // a site with as many sizes does not allocate single structs
+	REFUTING = 8,           // samples whose contents contradict what the code says of them
+	PIECE = 8192,           // members
+	KNOWN_HINTS = 64,       // that are known to tell of no type, a power of 2
 };
 
 // The blocks of a kind without a name, with and without hints.
@@ -122,6 +122,17 @@ static uint32_t sample_all(const struct inference *inference, const struct kind 
 	return count;
 }
 
+// A member of a kind in which none has a good name: ranks, a cache miss each, need not be read.
+static heap_object_id hinted_member(const struct inference *inference, const struct kind *kind,
+				    uint32_t number)
+{
+	const heap_object_id *members = inference->kinds.members + kind->first;
+
+	if (number + PREFETCH_DISTANCE < kind->count)
+		heap_prefetch(&inference->hints.head[members[number + PREFETCH_DISTANCE]]);
+	return members[number];
+}
+
 // One of each so many blocks without a name. Those with hints and those without may be of different
 // types: some of both.
 static uint32_t sample(const struct inference *inference, const struct kind *kind,
@@ -130,16 +141,18 @@ static uint32_t sample(const struct inference *inference, const struct kind *kin
 	struct sampler samplers[2] = { sampler_of(unnamed->counts[0] / (NAMING_SAMPLES / 2) + 1),
 				       sampler_of(unnamed->counts[1] / (NAMING_SAMPLES / 2) + 1) };
 	uint32_t left[2] = { NAMING_SAMPLES / 2, NAMING_SAMPLES / 2 };
+	bool has_named = unnamed->counts[0] + unnamed->counts[1] < kind->count;
 	uint32_t count = 0;
 
 	if (unnamed->counts[0] == kind->count || unnamed->counts[1] == kind->count)
 		return sample_all(inference, kind, samplers[unnamed->counts[1] > 0], samples);
 	for (uint32_t i = kind->named; i < kind->count && left[0] + left[1] > 0; i++) {
-		heap_object_id object = kinds_member(inference, kind, i);
+		heap_object_id object = has_named ? kinds_member(inference, kind, i)
+						  : hinted_member(inference, kind, i);
 		bool hinted = inference->hints.head[object] != NO_HINT;
 
-		if (claims_are_good(&inference->claims, object) || left[hinted] == 0 ||
-		    !sampler_takes(&samplers[hinted]))
+		if ((has_named && claims_are_good(&inference->claims, object)) ||
+		    left[hinted] == 0 || !sampler_takes(&samplers[hinted]))
 			continue;
 		left[hinted]--;
 		samples[count++] = object;

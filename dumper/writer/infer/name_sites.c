@@ -112,6 +112,8 @@ static void sample_kind(const struct inference *inference, const struct kind *ki
 	const heap_object_id *members = inference->kinds.members + kind->first;
 
 	for (uint32_t i = 0; i < kind->count && *count < NAMING_SAMPLES; i++) {
+		if (i + PREFETCH_DISTANCE < kind->count)
+			heap_prefetch(&inference->claims.rank[members[i + PREFETCH_DISTANCE]]);
 		if (is_free(inference, members[i]) && sampler_takes(sampler))
 			samples[(*count)++] = members[i];
 	}
@@ -162,39 +164,64 @@ static bool samples_agree(const struct inference *inference, const heap_object_i
 	return good > 0 && good * UINT64_C(1000) >= count * (uint64_t)NAMING_PER_MILLE;
 }
 
-// The element type of nearly all named blocks of the site.
-static heap_type_id elect_element(const struct inference *inference,
-				  const struct site_summary *site)
+struct ballot {
+	heap_type_id type;
+	uint32_t votes;
+};
+
+static void prefetch_vote(const struct inference *inference, const struct kind *kind,
+			  uint32_t number, bool all_vote)
 {
-	const struct kinds *kinds = &inference->kinds;
-	struct {
-		heap_type_id type;
-		uint32_t votes;
-	} ballots[BALLOTS] = { { HEAP_NO_TYPE, 0 } };
-	uint32_t first = kinds->kinds[site->first].first, end = first + site->objects;
+	heap_object_id object;
+
+	if (number >= kind->count)
+		return;
+	object = inference->kinds.members[kind->first + number];
+	heap_prefetch(&inference->capture->snapshot.type[object]);
+	if (!all_vote)
+		heap_prefetch(&inference->claims.rank[object]);
+}
+
+// Counts the votes of the blocks of a kind. @param all_vote  all of them have a claim
+static uint32_t count_votes(const struct inference *inference, const struct kind *kind,
+			    bool all_vote, struct ballot *ballots)
+{
+	const heap_object_id *members = inference->kinds.members + kind->first;
+	const heap_type_id *types = inference->capture->snapshot.type;
 	uint32_t voters = 0;
 
-	for (uint32_t i = first; i < end; i++) {
-		heap_object_id object = kinds->members[i];
+	for (uint32_t i = 0; i < kind->count; i++) {
+		heap_object_id object = members[i];
 
 		progress_step();
-		if (i + PREFETCH_DISTANCE < end) {
-			heap_prefetch(
-				&inference->claims.rank[kinds->members[i + PREFETCH_DISTANCE]]);
-			heap_prefetch(&inference->capture->snapshot
-					       .type[kinds->members[i + PREFETCH_DISTANCE]]);
-		}
-		if (inference->claims.rank[object] == RANK_NONE)
+		prefetch_vote(inference, kind, i + PREFETCH_DISTANCE, all_vote);
+		if (!all_vote && is_free(inference, object))
 			continue;
 		voters++;
 		for (int j = 0; j < BALLOTS; j++) {
 			if (ballots[j].votes == 0)
-				ballots[j].type = inference->capture->snapshot.type[object];
-			if (ballots[j].type == inference->capture->snapshot.type[object]) {
+				ballots[j].type = types[object];
+			if (ballots[j].type == types[object]) {
 				ballots[j].votes++;
 				break;
 			}
 		}
+	}
+	return voters;
+}
+
+// The element type of nearly all named blocks of the site.
+static heap_type_id elect_element(const struct inference *inference,
+				  const struct site_summary *site, bool is_counted)
+{
+	const struct kind *kinds = &inference->kinds.kinds[site->first];
+	struct ballot ballots[BALLOTS] = { { HEAP_NO_TYPE, 0 } };
+	uint32_t voters = 0;
+
+	for (uint32_t i = 0; i < site->sizes; i++) {
+		if (!is_counted || kinds[i].free < kinds[i].count)
+			voters += count_votes(inference, &kinds[i],
+					      is_counted && kinds[i].free == 0, ballots);
 	}
 	for (int j = 0; j < BALLOTS; j++) {
 		if (ballots[j].votes >= NAMING_VOTERS &&
@@ -323,7 +350,7 @@ struct heap_error *name_site(struct inference *inference, const struct site_summ
 	type = find_meant_element(inference, site, samples, count, words);
 	if (type != HEAP_NO_TYPE)
 		return claim_site(inference, site, type, RANK_SITE, words, claimed);
-	type = elect_element(inference, site);
+	type = elect_element(inference, site, is_counted);
 	if (type != HEAP_NO_TYPE && samples_agree(inference, samples, count, type, false, words))
 		return claim_site(inference, site, type, RANK_VOTE, words, claimed);
 	type = find_meant_bytes(inference, site, samples, count, words);
