@@ -96,13 +96,17 @@ static bool may_point_to(const struct image *image, uint64_t address, enum heap_
 			   (mapping->protection & PROT_EXEC));
 }
 
-// True if a block without a name may be one value of a type, or several, as far as its size tells.
+// True if a block without a name may be one value of a type, or several, or of a type that begins with it, as
+// far as its size tells.
 static bool has_size_of(const struct inference *inference, heap_object_id object, heap_type_id type)
 {
-	uint64_t stride = layouts_size(&inference->layouts, type);
+	const struct layouts *layouts = &inference->layouts;
+	const uint64_t size = inference_size(inference, object);
+	const uint64_t slack = inference_slack(inference, object);
+	uint64_t stride = layouts_size(layouts, type);
 
-	return stride == 0 || layouts_is_flexible(&inference->layouts, type) ||
-	       inference_size(inference, object) % stride <= inference_slack(inference, object);
+	return stride == 0 || layouts_is_flexible(layouts, type) || size % stride <= slack ||
+	       layouts_is_begun_by(layouts, type, size, slack);
 }
 
 // Scores a pointer to a number, a character or a pointer. It seldom leads to a known structure, but for arrays of
@@ -268,6 +272,31 @@ static int padded_score(const struct check *check, uint64_t offset, heap_type_id
 	return (type->flags & HEAP_TYPE_BOOLEAN) && (bytes[offset] & ~1) ? CONTRADICTED : 0;
 }
 
+// True for the usual names of counts of elements or bytes.
+static bool is_count_name(const char *name)
+{
+	static const char *const words[] = { "size", "len", "count", "num", "used", "alloc" };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		if (strcasestr(name, words[i]))
+			return true;
+	}
+	return false;
+}
+
+// True if a member that is called a count, and is as wide as a pointer, has one into the heap.
+static bool is_pointer_for_count(const struct check *check, uint64_t offset,
+				 const struct heap_member *member)
+{
+	const struct heap_types *types = check->inference->layouts.types;
+	const struct heap_type *type =
+		&types->types[layouts_strip(&check->inference->layouts, member->type)];
+
+	return type->kind == HEAP_TYPE_BASE && type->size == 8 && offset % 8 == 0 &&
+	       points_into_heap(check, offset) &&
+	       is_count_name(heap_types_string(types, member->name));
+}
+
 static int member_score(const struct check *check, uint64_t offset, heap_type_id whole,
 			const struct heap_member *member, int depth)
 {
@@ -279,6 +308,8 @@ static int member_score(const struct check *check, uint64_t offset, heap_type_id
 		return bit_field_score(check, offset, member);
 	if (is_before_padding(layouts, whole, member))
 		return padded_score(check, offset, layouts_strip(layouts, member->type));
+	if (is_pointer_for_count(check, offset, member))
+		return CONTRADICTED;
 	return type_score(check, offset, member->type, depth + 1);
 }
 
@@ -354,43 +385,72 @@ static int elements_score(const struct check *check, uint64_t offset, heap_type_
 	return score;
 }
 
-// True for the usual names of counts of elements or bytes.
-static bool is_count_name(const char *name)
-{
-	static const char *const words[] = { "size", "len", "count", "num", "used", "alloc" };
+// The numbers in the header of a flexible struct.
+struct header_numbers {
+	struct header_members members;
+	struct header head;
+	bool has_counts; // by their names
+};
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
-		if (strcasestr(name, words[i]))
-			return true;
-	}
-	return false;
+static void read_header(const struct check *check, heap_type_id header,
+			struct header_numbers *result)
+{
+	uint64_t bytes = check->content->count * 8;
+
+	*result = (struct header_numbers){ .members.count = 0 };
+	headers_gather(check->inference->layouts.types, header, &result->members);
+	memcpy(result->head.words, check->content->words,
+	       bytes < sizeof(result->head) ? bytes : sizeof(result->head));
+	for (uint32_t i = 0; i < result->members.count; i++)
+		result->has_counts |= is_count_name(result->members.list[i].name);
 }
 
 /*
  * Checks the numbers in a header against the elements behind it. One of them may be their count: as
- * many as there is room for, or one less, where a NUL ends them. A number that is called a size or
- * a count, and is larger than the whole block, contradicts.
+ * many as there is room for, or one less, where a NUL ends them. If any is called a size or a count, only
+ * such a one may be it; and one that is larger than the whole block contradicts.
  */
-static int count_score(const struct check *check, heap_type_id header, uint64_t elements)
+static int count_score(const struct check *check, const struct header_numbers *numbers,
+		       uint64_t elements)
 {
-	const struct heap_types *types = check->inference->layouts.types;
 	uint64_t size = inference_size(check->inference, check->content->object);
-	struct header_members members = { .count = 0 };
-	struct header head = { { 0 } };
-	uint64_t bytes = check->content->count * 8;
 
-	headers_gather(types, header, &members);
-	memcpy(head.words, check->content->words, bytes < sizeof(head) ? bytes : sizeof(head));
-	for (uint32_t i = 0; i < members.count; i++) {
-		const struct header_member *member = &members.list[i];
-		uint64_t value = headers_value(member, &head);
+	for (uint32_t i = 0; i < numbers->members.count; i++) {
+		const struct header_member *member = &numbers->members.list[i];
+		uint64_t value = headers_value(member, &numbers->head);
+		bool is_count = is_count_name(member->name);
 
-		if (member->bits >= 16 && value > 0 && (value == elements || value + 1 == elements))
+		if (member->bits >= 16 && value > 0 && (is_count || !numbers->has_counts) &&
+		    (value == elements || value + 1 == elements))
 			return CONFIRMED;
-		if (value > size && is_count_name(member->name))
+		if (value > size && is_count)
 			return CONTRADICTED;
 	}
 	return 0;
+}
+
+// The elements that may be in use: none, if all that is called a size or a count is 0.
+static uint64_t used_elements(const struct header_numbers *numbers, uint64_t elements)
+{
+	for (uint32_t i = 0; i < numbers->members.count; i++) {
+		const struct header_member *member = &numbers->members.list[i];
+
+		if (is_count_name(member->name) && headers_value(member, &numbers->head) > 0)
+			return elements;
+	}
+	return numbers->has_counts ? 0 : elements;
+}
+
+// Scores a header and the elements behind it.
+static int flexible_score(const struct check *check, heap_type_id type, uint64_t elements)
+{
+	const struct layout_facts *facts = &check->inference->layouts.facts[type];
+	struct header_numbers numbers;
+
+	read_header(check, type, &numbers);
+	return type_score(check, 0, type, 0) + count_score(check, &numbers, elements) +
+	       elements_score(check, facts->start, facts->element,
+			      used_elements(&numbers, elements));
 }
 
 int content_score(const struct inference *inference, const struct content *content,
@@ -398,12 +458,10 @@ int content_score(const struct inference *inference, const struct content *conte
 {
 	uint32_t left = MAX_VISITS;
 	const struct check check = { inference, content, &left };
-	const struct layout_facts *facts = &inference->layouts.facts[type];
 
-	if (!facts->is_flexible)
-		return elements_score(&check, 0, type, elements);
-	return type_score(&check, 0, type, 0) + count_score(&check, type, elements - 1) +
-	       elements_score(&check, facts->start, facts->element, elements - 1);
+	return inference->layouts.facts[type].is_flexible
+		       ? flexible_score(&check, type, elements - 1)
+		       : elements_score(&check, 0, type, elements);
 }
 
 bool content_is_text(const struct inference *inference, const struct content *content,

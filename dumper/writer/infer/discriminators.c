@@ -30,6 +30,7 @@ enum {
 	PER_MILLE = 950, // of a type's blocks, that must have values of its own
 	FEW = 64,        // hints on less than one in so many objects are applied one by one
 	MOST = 800,      // per mille of the types, that must be told apart
+	MANY_VALUES = 3, // known of a type, which may have others, too
 };
 
 static uint64_t tag_of_value(uint32_t base, uint64_t value)
@@ -390,20 +391,21 @@ static void drop_untyped(struct discriminators *discriminators)
 
 // Notes which types have a value.
 HEAP_MUST_CHECK
-static struct heap_error *note_discriminated(struct inference *inference)
+static struct heap_error *count_values(struct inference *inference)
 {
 	struct discriminators *discriminators = &inference->discriminators;
 	uint32_t types = inference->layouts.types->count;
 
-	if (!discriminators->is_discriminated)
-		discriminators->is_discriminated =
-			malloc(types * sizeof(*discriminators->is_discriminated));
-	if (!discriminators->is_discriminated)
+	if (!discriminators->values_of)
+		discriminators->values_of = malloc(types * sizeof(*discriminators->values_of));
+	if (!discriminators->values_of)
 		return heap_error_out_of_memory();
-	memset(discriminators->is_discriminated, 0,
-	       types * sizeof(*discriminators->is_discriminated));
-	for (uint32_t i = 0; i < discriminators->count; i++)
-		discriminators->is_discriminated[discriminators->values[i].type] = true;
+	memset(discriminators->values_of, 0, types * sizeof(*discriminators->values_of));
+	for (uint32_t i = 0; i < discriminators->count; i++) {
+		uint8_t *known = &discriminators->values_of[discriminators->values[i].type];
+
+		*known += *known < MANY_VALUES;
+	}
 	return NULL;
 }
 
@@ -431,7 +433,7 @@ static struct heap_error *revise(struct inference *inference)
 	}
 	drop_untyped(discriminators);
 	sort_values(discriminators);
-	return note_discriminated(inference);
+	return count_values(inference);
 }
 
 // --- what blocks are by their tags -------------------------------------------
@@ -574,13 +576,16 @@ bool discriminators_exclude(const struct inference *inference, const struct kind
 	if (pointer_tags_made(kind->tag))
 		return pointer_tags_exclude(inference, kind, type);
 	value = find_value(discriminators, kind->tag);
-	return value ? value->type != type
-		     : discriminators->is_discriminated && discriminators->is_discriminated[type];
+	if (value)
+		return value->type != type;
+	// A value that is not known yet may be another one of a type that has several.
+	return discriminators->values_of && discriminators->values_of[type] > 0 &&
+	       discriminators->values_of[type] < MANY_VALUES;
 }
 
 void discriminators_deinit(struct discriminators *discriminators)
 {
 	free(discriminators->values);
-	free(discriminators->is_discriminated);
+	free(discriminators->values_of);
 	free(discriminators->late);
 }

@@ -25,8 +25,8 @@ struct discriminators {
 	uint32_t hints_applied;               /**< that led to claims */
 	struct tag_value *values;             /**< [count] by tag */
 	uint32_t count, capacity;
-	bool *is_discriminated; /**< [types] whether there is a value for it; NULL: none is known */
-	heap_object_id *late;   /**< [late_count] blocks with many hints, which are applied last */
+	uint8_t *values_of; /**< [types] values known for it, a few at most; NULL: none are known */
+	heap_object_id *late; /**< [late_count] blocks with many hints, which are applied last */
 	uint32_t late_count, late_capacity;
 };
 

@@ -566,11 +566,11 @@ static bool do_elements_agree(const struct inference *inference, heap_object_id 
 	return chain.other == 0 || chain.other * CHAINS_THAT_AGREE < chain.agree;
 }
 
-bool hints_may_be_base(const struct inference *inference, const struct content *content,
-		       heap_type_id type)
+bool hints_may_be_part(const struct inference *inference, const struct content *content,
+		       heap_type_id part, uint64_t offset)
 {
 	const struct layout_wholes wholes = layouts_exact_wholes(
-		&inference->layouts, type, 0, inference_size(inference, content->object),
+		&inference->layouts, part, offset, inference_size(inference, content->object),
 		inference_slack(inference, content->object));
 
 	for (const struct layout_part *at = wholes.at;
@@ -615,7 +615,7 @@ static int weigh(const struct inference *inference, const struct content *conten
 	if (weak->is_read || (is_text && weak->either))
 		return content_is_text(inference, content, size) ? TEXT_SCORE : -1;
 	if (weak->claim.fit == LAYOUT_SLACK && weak->claim.elements == 1 &&
-	    hints_may_be_base(inference, content, weak->claim.type))
+	    hints_may_be_part(inference, content, weak->claim.type, 0))
 		return -1;
 	if (weak->claim.fit == LAYOUT_ARRAY && weak->claim.elements > 1 &&
 	    may_be_extended(inference, content, weak->claim.type))

@@ -88,10 +88,10 @@ struct heap_error *hints_weigh(const struct inference *inference, const struct c
 bool hints_are_many(const struct inference *inference, heap_object_id object);
 
 /**
- * True if structs of the block's size begin with a smaller struct, and the content agrees with one of them: a
- * pointer to the smaller one at the block's start may then be one to a base.
+ * True if structs of the block's size have a smaller struct at an offset, and the content agrees with one of them: a
+ * pointer to the smaller one may then be one to a base, or to a member.
  */
-bool hints_may_be_base(const struct inference *inference, const struct content *content,
-		       heap_type_id type);
+bool hints_may_be_part(const struct inference *inference, const struct content *content,
+		       heap_type_id part, uint64_t offset);
 
 #endif

@@ -162,6 +162,10 @@ static inline bool layouts_is_link(const struct layouts *layouts, heap_type_id t
 bool layouts_is_ambiguous(const struct layouts *layouts, heap_type_id type, uint64_t size,
 			  uint64_t slack);
 
+/** True if a block of @p size bytes, or up to @p slack less, may be of a type that begins with a @p type. */
+bool layouts_is_begun_by(const struct layouts *layouts, heap_type_id type, uint64_t size,
+			 uint64_t slack);
+
 /** A type's size in bytes, as heap_types_size() has it. */
 static inline uint64_t layouts_size(const struct layouts *layouts, heap_type_id type)
 {

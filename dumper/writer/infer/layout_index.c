@@ -305,6 +305,18 @@ struct layout_wholes layouts_flexible_wholes(const struct layouts *layouts, heap
 				       lower_bound(&layouts->flexible, &last) };
 }
 
+bool layouts_is_begun_by(const struct layouts *layouts, heap_type_id type, uint64_t size,
+			 uint64_t slack)
+{
+	if (!layouts->facts[type].is_beginning)
+		return false;
+
+	const struct layout_wholes exact = layouts_exact_wholes(layouts, type, 0, size, slack);
+	const struct layout_wholes flexible = layouts_flexible_wholes(layouts, type, 0, size);
+
+	return exact.at < exact.end || flexible.at < flexible.end;
+}
+
 bool layouts_is_ambiguous(const struct layouts *layouts, heap_type_id type, uint64_t size,
 			  uint64_t slack)
 {

@@ -301,38 +301,72 @@ static heap_type_id find_meant_bytes(const struct inference *inference,
 	return found;
 }
 
+// What the code of a site makes.
+struct site_claim {
+	heap_type_id type;
+	enum rank rank;
+	bool is_character;
+	struct voting_sites voters;
+};
+
+static void site_claim_deinit(struct site_claim *claim)
+{
+	voting_sites_deinit(&claim->voters);
+}
+
+// True if a block may have the type of its site's blocks. Its own site votes for it, or it is a text.
+static bool may_have(const struct inference *inference, const struct site_claim *claim,
+		     heap_object_id object, bool is_of_structs, uint64_t *words)
+{
+	bool is_voter = voting_sites_have(&claim->voters, inference, object);
+	struct content content;
+
+	if (inference->claims.rank[object] != RANK_NONE || !(is_voter || claim->is_character))
+		return false;
+	content_read(inference, object, words, &content);
+	return may_repeat(inference, &content, claim->type, is_of_structs) &&
+	       (is_voter || is_plain_text(inference, &content));
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *claim_kind(struct inference *inference, const struct site_claim *claim,
+				     const struct kind *kind, uint64_t *words, uint64_t *claimed)
+{
+	bool is_of_structs = claim->is_character && claim->rank == RANK_SITE &&
+			     naming_is_of_structs(inference, kind);
+
+	for (uint32_t i = kind->first; i < kind->first + kind->count && !progress_is_late(); i++) {
+		heap_object_id object = inference->kinds.members[i];
+
+		progress_step();
+		if (!may_have(inference, claim, object, is_of_structs, words))
+			continue;
+		HEAP_TRY(naming_claim_member(
+			inference, object,
+			&(struct candidate){
+				.type = claim->type,
+				.elements = naming_elements(inference, object, claim->type) },
+			claim->rank, claimed));
+	}
+	return NULL;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *claim_site(struct inference *inference, const struct site_summary *site,
 				     heap_type_id type, enum rank rank, uint64_t *words,
 				     uint64_t *claimed)
 {
-	const struct kinds *kinds = &inference->kinds;
-	uint32_t first = kinds->kinds[site->first].first;
-	CLEANUP(voting_sites_deinit) struct voting_sites voters = { NULL };
-	bool is_character = layouts_is_character(&inference->layouts, type), is_voter;
+	const struct kind *kinds = &inference->kinds.kinds[site->first];
+	CLEANUP(site_claim_deinit)
+	struct site_claim claim = {
+		type, rank, layouts_is_character(&inference->layouts, type), { NULL }
+	};
 
 	if (rank == RANK_VOTE)
-		HEAP_TRY(voting_sites_find(inference, site, first, site->objects, type, &voters));
-	for (uint32_t i = first; i < first + site->objects; i++) {
-		heap_object_id object = kinds->members[i];
-		struct layout_claim claim = fit_any(inference, type, object);
-		struct content content;
-
-		progress_step();
-		if (progress_is_late())
-			break;
-		is_voter = voting_sites_have(&voters, inference, object);
-		if (inference->claims.rank[object] != RANK_NONE || !(is_voter || is_character))
-			continue;
-		content_read(inference, object, words, &content);
-		if (!may_repeat(inference, &content, type, false) ||
-		    !(is_voter || is_plain_text(inference, &content)))
-			continue;
-		HEAP_TRY(naming_claim_member(
-			inference, object,
-			&(struct candidate){ .type = type, .elements = claim.elements }, rank,
-			claimed));
-	}
+		HEAP_TRY(voting_sites_find(inference, site, kinds->first, site->objects, type,
+					   &claim.voters));
+	for (uint32_t i = 0; i < site->sizes; i++)
+		HEAP_TRY(claim_kind(inference, &claim, &kinds[i], words, claimed));
 	return NULL;
 }
 

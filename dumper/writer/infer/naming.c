@@ -297,20 +297,16 @@ struct heap_error *naming_weigh_hints(struct inference *inference, uint64_t *cla
 
 // --- second thoughts ---------------------------------------------------------
 
-// The names of a kind's blocks that no vote has given.
+// The names of a kind's blocks by better evidence than that of a rank.
 struct poll {
-	uint32_t voters, elected; // blocks that have such a name, or one by a vote
+	uint32_t voters, elected; // blocks that have such a name, or one of that rank
 	heap_type_id type;        // of most voters, if most have one
 	uint32_t votes;
 };
 
-static bool has_vote(const struct inference *inference, heap_object_id object)
-{
-	return inference->claims.rank[object] < RANK_VOTE;
-}
-
-// Finds the only type that can have a majority (Boyer and Moore, MJRTY, 1981), and counts its votes.
-static struct poll poll_kind(const struct inference *inference, const struct kind *kind)
+// Finds the only type that can have a majority (Boyer and Moore, MJRTY, 1981).
+static struct poll poll_kind(const struct inference *inference, const struct kind *kind,
+			     enum rank rank)
 {
 	const heap_object_id *members = inference->kinds.members + kind->first;
 	const heap_type_id *types = inference->capture->snapshot.type;
@@ -319,39 +315,90 @@ static struct poll poll_kind(const struct inference *inference, const struct kin
 
 	for (uint32_t i = 0; i < kind->count; i++) {
 		progress_step();
-		poll.elected += inference->claims.rank[members[i]] == RANK_VOTE;
-		if (!has_vote(inference, members[i]))
+		poll.elected += inference->claims.rank[members[i]] == rank;
+		if (inference->claims.rank[members[i]] >= rank)
 			continue;
 		poll.voters++;
 		if (lead == 0)
 			poll.type = types[members[i]];
 		lead = poll.type == types[members[i]] ? lead + 1 : lead - 1;
 	}
-	for (uint32_t i = 0; poll.elected > 0 && i < kind->count; i++)
-		poll.votes += has_vote(inference, members[i]) && types[members[i]] == poll.type;
 	return poll;
+}
+
+// Counts the votes for its type. @return true if so many per mille of the voters, and enough of them, agree
+static bool is_agreed(const struct inference *inference, const struct kind *kind, enum rank rank,
+		      uint32_t per_mille, struct poll *poll)
+{
+	const heap_object_id *members = inference->kinds.members + kind->first;
+
+	for (uint32_t i = 0; i < kind->count; i++)
+		poll->votes += inference->claims.rank[members[i]] < rank &&
+			       inference->capture->snapshot.type[members[i]] == poll->type;
+	return poll->voters >= NAMING_VOTERS &&
+	       poll->votes * UINT64_C(1000) >= poll->voters * (uint64_t)per_mille;
+}
+
+// Takes the name of a block away.
+static void withdraw(struct inference *inference, heap_object_id object, uint64_t *dropped)
+{
+	inference_unname(inference, object);
+	++*dropped;
 }
 
 // Withdraws the names that siblings voted for who have got other names since.
 static void withdraw_votes(struct inference *inference, const struct kind *kind, uint64_t *dropped)
 {
+	struct poll poll;
+	bool agreed;
+
 	if (!inference_knows_site(inference, kind->site))
 		return; // they have not voted
-
-	const struct poll poll = poll_kind(inference, kind);
-	bool is_agreed = poll.votes * UINT64_C(1000) >= poll.voters * (uint64_t)STILL_AGREED;
-
+	poll = poll_kind(inference, kind, RANK_VOTE);
 	if (poll.elected == 0 || poll.voters < NAMING_VOTERS)
 		return;
+	agreed = is_agreed(inference, kind, RANK_VOTE, STILL_AGREED, &poll);
 	for (uint32_t i = kind->first; i < kind->first + kind->count; i++) {
 		heap_object_id object = inference->kinds.members[i];
 
-		if (inference->claims.rank[object] != RANK_VOTE ||
-		    inference->claims.is_renamed[object] ||
-		    (is_agreed && inference->capture->snapshot.type[object] == poll.type))
+		if (inference->claims.rank[object] == RANK_VOTE &&
+		    !inference->claims.is_renamed[object] &&
+		    !(agreed && inference->capture->snapshot.type[object] == poll.type))
+			withdraw(inference, object, dropped);
+	}
+}
+
+bool naming_is_of_structs(const struct inference *inference, const struct kind *kind)
+{
+	struct poll poll = poll_kind(inference, kind, RANK_SITE);
+
+	return poll.voters * UINT64_C(2) >= kind->count &&
+	       is_agreed(inference, kind, RANK_SITE, NAMING_PER_MILLE, &poll) &&
+	       layouts_is_compound(&inference->layouts, poll.type);
+}
+
+// Withdraws bytes: what the code seemed to make before its blocks turned out to be structs.
+static void withdraw_bytes(struct inference *inference, const struct kind *kind, uint64_t *words,
+			   uint64_t *dropped)
+{
+	const heap_object_id *members = inference->kinds.members + kind->first;
+	uint32_t bytes = 0;
+
+	for (uint32_t i = 0; i < kind->count; i++)
+		bytes += inference->claims.rank[members[i]] == RANK_SITE &&
+			 layouts_is_character(&inference->layouts,
+					      inference->capture->snapshot.type[members[i]]);
+	if (bytes == 0 || bytes == kind->count || !naming_is_of_structs(inference, kind))
+		return;
+	for (uint32_t i = 0; i < kind->count; i++) {
+		struct content content;
+
+		if (inference->claims.rank[members[i]] != RANK_SITE ||
+		    inference->claims.is_renamed[members[i]])
 			continue;
-		inference_unname(inference, object);
-		++*dropped;
+		content_read(inference, members[i], words, &content);
+		if (!content_is_text(inference, &content, inference_size(inference, members[i])))
+			withdraw(inference, members[i], dropped);
 	}
 }
 
@@ -360,12 +407,15 @@ struct heap_error *naming_reconsider(struct inference *inference, uint64_t *drop
 	struct capture *capture = inference->capture;
 	heap_object_id objects = capture->objects.count;
 	bool has_votes = claims_next(&inference->claims, RANK_VOTE, 0, objects) < objects;
+	bool has_sites = claims_next(&inference->claims, RANK_SITE, 0, objects) < objects;
 	CLEANUP_FREE uint64_t *words = malloc((CONTENT_WORDS + 1) * sizeof(*words));
 
 	if (!words)
 		return heap_error_out_of_memory();
 	for (uint32_t i = 0; has_votes && i < inference->kinds.count && !progress_is_late(); i++)
 		withdraw_votes(inference, &inference->kinds.kinds[i], dropped);
+	for (uint32_t i = 0; has_sites && i < inference->kinds.count && !progress_is_late(); i++)
+		withdraw_bytes(inference, &inference->kinds.kinds[i], words, dropped);
 	for (heap_object_id i = 0; i < capture->objects.count && !progress_is_late(); i++) {
 		struct content content;
 
@@ -383,8 +433,7 @@ struct heap_error *naming_reconsider(struct inference *inference, uint64_t *drop
 			if (!content_is_text(inference, &content, inference_size(inference, i)))
 				continue;
 		}
-		inference_unname(inference, i);
-		++*dropped;
+		withdraw(inference, i, dropped);
 	}
 	return NULL;
 }

@@ -71,6 +71,9 @@ HEAP_MUST_CHECK
 struct heap_error *name_callers(struct inference *inference, const struct site_summary *maker,
 				uint64_t *words, uint64_t *claimed);
 
+/** True if nearly all blocks of a kind that have a better name than the code gives, and most of all, are one struct. */
+bool naming_is_of_structs(const struct inference *inference, const struct kind *kind);
+
 /** True if a block may be one or several of a type, by its size, hints and content. @param words  likewise */
 bool naming_may_repeat(const struct inference *inference, heap_object_id object, heap_type_id type,
 		       uint64_t *words);

@@ -272,8 +272,11 @@ static void consider_wholes(struct search *search, const struct hint *hint)
 
 	if (wholes.end - wholes.at > MAX_WHOLES)
 		return;
-	for (const struct layout_part *at = wholes.at; at < wholes.end; at++)
-		consider(search, (struct best){ .type = at->whole, .source = SOURCE_PARTS });
+	for (const struct layout_part *at = wholes.at; at < wholes.end; at++) {
+		if (!layouts_is_flexible(&inference->layouts, at->whole))
+			consider(search,
+				 (struct best){ .type = at->whole, .source = SOURCE_PARTS });
+	}
 }
 
 // Considers all that hints and code say, the best sources first.
@@ -310,13 +313,24 @@ static int score_content(const struct inference *inference, heap_object_id objec
 	return content_score(inference, &content, type, 1);
 }
 
-static bool may_be_base(const struct inference *inference, heap_object_id object, heap_type_id type)
+// True if a type whose size is the block's may be what an answer is a part of, or what has the hinted parts.
+static bool may_be_exact(const struct inference *inference, heap_object_id object,
+			 const struct best *best)
 {
+	const struct hint *hints = inference->hints.list;
 	uint64_t words[CONTENT_WORDS + 1];
 	struct content content;
 
 	content_read(inference, object, words, &content);
-	return hints_may_be_base(inference, &content, type);
+	if (best->source != SOURCE_PARTS)
+		return hints_may_be_part(inference, &content, best->type, 0);
+	for (uint32_t at = inference->hints.head[object]; at != NO_HINT; at = hints[at].next) {
+		if (hints_may_be_part(inference, &content, hints[at].type,
+				      layouts_is_start(hints[at].interior) ? 0
+									   : hints[at].interior))
+			return true;
+	}
+	return false;
 }
 
 // The best struct for a block, if nothing better has named it; else the source is SOURCE_NONE.
@@ -332,8 +346,7 @@ static struct best find_answer(const struct inference *inference, const struct k
 	consider_all(&search);
 	if (search.best.source == SOURCE_NONE || !search.best.is_unique)
 		return none;
-	if (search.best.source == SOURCE_POINTER &&
-	    may_be_base(inference, object, search.best.type))
+	if (may_be_exact(inference, object, &search.best))
 		return none;
 	// Content has to confirm an answer that neither a pointer nor the code gives.
 	least = search.best.source == SOURCE_PARTS ? 1 : 0;

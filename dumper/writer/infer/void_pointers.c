@@ -42,6 +42,7 @@ struct void_place {
 	heap_object_id samples[SAMPLES]; // [kept] each step-th target
 	enum meaning meaning;
 	struct self_length length; // its type also for MEANS_TYPE
+	bool is_partial;           // some samples have no name, and others voted
 	enum rank rank;
 };
 
@@ -310,7 +311,7 @@ static uint64_t read_callback(const struct search *search, const struct void_pla
 	return callback;
 }
 
-// The place that tells what a pointer leads to: that with its callback, if all of them together do not.
+// The place that tells what a pointer leads to: that with its callback, if all of them together do not tell all.
 // @return NULL: there is none
 static const struct void_place *find_telling(const struct search *search,
 					     const struct void_pointer *pointer)
@@ -318,8 +319,8 @@ static const struct void_place *find_telling(const struct search *search,
 	const struct void_place *place = find_place(search, pointer, 0);
 	uint64_t callback;
 
-	if (!place || place->meaning != MEANS_NOTHING)
-		return place;
+	if (!place || place->callback_at == NO_CALLBACK)
+		return place && place->meaning != MEANS_NOTHING ? place : NULL;
 	callback = read_callback(search, place, pointer);
 	place = callback ? find_place(search, pointer, callback) : NULL;
 	return place && place->meaning != MEANS_NOTHING ? place : NULL;
@@ -351,7 +352,7 @@ static struct heap_error *count_pointer(struct search *search, const struct void
 	uint64_t callback = 0;
 
 	if (search->by_callback) {
-		if (!place || place->meaning != MEANS_NOTHING)
+		if (!place || place->callback_at == NO_CALLBACK)
 			return NULL;
 		callback = read_callback(search, place, pointer);
 		if (callback == 0)
@@ -441,6 +442,7 @@ static bool find_vote(const struct search *search, struct void_place *place)
 		votes += types[place->samples[i]] == elected &&
 			 claims_are_good(&inference->claims, place->samples[i]);
 	place->length.type = elected;
+	place->is_partial = voters < place->kept;
 	return voters >= MIN_VOTERS && voters * 2 >= place->kept &&
 	       are_enough(votes, voters, AGREEING) &&
 	       layouts_is_compound(&inference->layouts, elected);
@@ -560,7 +562,8 @@ static struct heap_error *find_meanings(struct search *search, size_t first)
 	return NULL;
 }
 
-// Tells the void pointers of places that have no meaning apart by callbacks.
+// Tells the void pointers of places apart by callbacks where nothing, or not all, of them is known. One callback
+// may have another type than those that voted.
 HEAP_MUST_CHECK
 static struct heap_error *divide_places(struct search *search)
 {
@@ -569,7 +572,8 @@ static struct heap_error *divide_places(struct search *search)
 	for (size_t i = 0; i < count; i++) {
 		struct void_place *place = &search->places.items[i];
 
-		if (place->meaning == MEANS_NOTHING)
+		if (place->meaning == MEANS_NOTHING ||
+		    (place->meaning == MEANS_TYPE && place->is_partial))
 			place->callback_at =
 				callbacks_find(&search->inference->layouts, place->type);
 		open += place->callback_at != NO_CALLBACK;
