@@ -15,6 +15,7 @@
 #include "dumper/writer/base/progress.h"
 
 #include <string.h>
+#include <strings.h>
 
 enum {
 	MAX_DEPTH = 16,
@@ -272,13 +273,18 @@ static int padded_score(const struct check *check, uint64_t offset, heap_type_id
 	return (type->flags & HEAP_TYPE_BOOLEAN) && (bytes[offset] & ~1) ? CONTRADICTED : 0;
 }
 
-// True for the usual names of counts of elements or bytes.
+// True for the usual names of counts of elements or bytes. Many names are asked for.
 static bool is_count_name(const char *name)
 {
-	static const char *const words[] = { "size", "len", "count", "num", "used", "alloc" };
+	static const char words[26][8] = { ['s' - 'a'] = "size",  ['l' - 'a'] = "len",
+					   ['c' - 'a'] = "count", ['n' - 'a'] = "num",
+					   ['u' - 'a'] = "used",  ['a' - 'a'] = "alloc" };
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
-		if (strcasestr(name, words[i]))
+	for (; *name != '\0'; name++) {
+		unsigned letter = (unsigned char)(*name | 0x20) - 'a';
+
+		if (letter < 26 && words[letter][0] != '\0' &&
+		    strncasecmp(name, words[letter], strlen(words[letter])) == 0)
 			return true;
 	}
 	return false;
