@@ -291,6 +291,38 @@ static void delete (struct buffer *b, struct piece *p)
 	undo_push(b, u);
 }
 
+static void edit(struct buffer *b, int i)
+{
+	char name[64];
+
+	for (int k = 0; k < 10; k++) {
+		struct mark *m = NEW(struct mark);
+		m->at = k * 7;
+		m->name = 'a' + k;
+		m->sticky = k & 1;
+		m->buffer = b;
+		m->next = b->marks;
+		b->marks = m;
+	}
+	for (int k = 0; k < 30; k++) {
+		snprintf(name, sizeof name, "typed text %d in buffer %d\n", k, i);
+		insert(b, b->head.next, name);
+		if (k % 5 == 0)
+			delete (b, b->head.next);
+		if (k % 10 == 9) {
+			struct undo *u = NEW_ZEROED(struct undo);
+			u->kind = UNDO_GROUP;
+			u->group.count = 3;
+			u->group.steps = NEW_ARRAY(struct undo *, 3);
+			for (int s = 0; s < 3; s++) {
+				u->group.steps[s] = b->undo;
+				b->undo = b->undo->older;
+			}
+			undo_push(b, u);
+		}
+	}
+}
+
 static struct buffer *open_buffer(int i)
 {
 	struct buffer *b = NEW_ZEROED(struct buffer);
@@ -334,32 +366,7 @@ static struct buffer *open_buffer(int i)
 		}
 		hook(b, on_spell, s);
 	}
-	for (int k = 0; k < 10; k++) {
-		struct mark *m = NEW(struct mark);
-		m->at = k * 7;
-		m->name = 'a' + k;
-		m->sticky = k & 1;
-		m->buffer = b;
-		m->next = b->marks;
-		b->marks = m;
-	}
-	for (int k = 0; k < 30; k++) {
-		snprintf(name, sizeof name, "typed text %d in buffer %d\n", k, i);
-		insert(b, b->head.next, name);
-		if (k % 5 == 0)
-			delete (b, b->head.next);
-		if (k % 10 == 9) {
-			struct undo *u = NEW_ZEROED(struct undo);
-			u->kind = UNDO_GROUP;
-			u->group.count = 3;
-			u->group.steps = NEW_ARRAY(struct undo *, 3);
-			for (int s = 0; s < 3; s++) {
-				u->group.steps[s] = b->undo;
-				b->undo = b->undo->older;
-			}
-			undo_push(b, u);
-		}
-	}
+	edit(b, i);
 	b->next = buffers;
 	buffers = b;
 	return b;
