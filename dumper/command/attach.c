@@ -5,6 +5,7 @@
 #include "dumper/command/executable.h"
 #include "dumper/command/foreign.h"
 #include "dumper/command/frozen_copy.h"
+#include "dumper/command/frozen_group.h"
 #include "dumper/command/permission.h"
 #include "dumper/command/priority.h"
 #include "lib/base/cleanup.h"
@@ -236,6 +237,11 @@ static struct heap_error *take_once(struct target *target, const struct foreign_
 	*outcome = (struct outcome){ 0 };
 	if (error)
 		return error;
+	if (frozen_group_holds(&target->process))
+		return heap_error_create(HEAP_ERROR_ABSENT,
+					 "%d cannot be copied: it is in a cgroup that is frozen (a "
+					 "paused container)",
+					 (int)target->process.pid);
 	block_signals(&before);
 	if (hold_ns != 0)
 		priority_raise();

@@ -370,8 +370,8 @@ SKIP: {
     is(($program->finish)[1], 7 << 8, 'SIGSTOP meanwhile: it goes on');
 }
 
-# A frozen thread never returns from a call that it is made to do, or does not even stop: a refusal in a
-# few seconds, and the process goes on as if nothing had been when it is thawed.
+# A frozen thread never returns from a call that it is made to do, or does not even stop: a refusal, before
+# any thread is touched, and the process goes on as if nothing had been when it is thawed.
 for my $version (1, 2) {
   SKIP: {
         my $group = $> == 0 ? Cgroup->freezer($version) : undef;
@@ -379,7 +379,7 @@ for my $version (1, 2) {
         my ($shell, @enter) = $group->enter;
         my $program = Heapsh->start("/bin/$shell", bare => 1, args => [ @enter, "$build/t/programs/kinds" ]);
         ok $group->freeze, "frozen by version $version";
-        is_refused($program->pid, "frozen by version $version", 'cgroup that is frozen');
+        is_refused($program->pid, "frozen by version $version", 'it is in a cgroup that is frozen');
         $group->thaw;
         is(($program->finish)[1], 7 << 8, "frozen by version $version: it goes on");
     }
