@@ -28,7 +28,9 @@ enum {
 	STOP_MS = 2000,
 	WAIT_LOOK_MS = 1, // the signal of a stop may be ignored, or be another thread's
 	CALL_LOOK_MS = 1000,
-	CALL_LOOKS = 5, // at a call in which the thread does not run
+	CALL_TRIES = 20,
+	RESTART_NO_INTERRUPT = 513, // ERESTARTNOINTR of the kernel's include/linux/errno.h
+	CALL_LOOKS = 5,             // at a call in which the thread does not run
 	MAX_STACK = 256 << 20,
 	SEARCHED_CODE = 64 << 20, // bytes of each mapping
 };
@@ -637,10 +639,18 @@ static long run_call(pid_t tid, bool has_rescue, pid_t *child)
 long tracee_call(pid_t tid, const struct user_regs_struct *base, const struct tracee_rescue *rescue,
 		 uint64_t sp, pid_t *child, long number, const uint64_t arguments[5])
 {
-	struct user_regs_struct registers = *base;
+	long result = -RESTART_NO_INTERRUPT;
 
-	tracee_set_call(&registers, rescue, sp, number, arguments);
-	if (child)
-		*child = 0;
-	return tracee_set_registers(tid, &registers) ? run_call(tid, sp != 0, child) : -ECHILD;
+	// clone(2) does nothing while a signal is pending, as a SIGSTOP, which cannot be blocked. It comes
+	// before the next try.
+	for (int tries = 0; tries < CALL_TRIES && result == -RESTART_NO_INTERRUPT; tries++) {
+		struct user_regs_struct registers = *base;
+
+		tracee_set_call(&registers, rescue, sp, number, arguments);
+		if (child)
+			*child = 0;
+		result = tracee_set_registers(tid, &registers) ? run_call(tid, sp != 0, child)
+							       : -ECHILD;
+	}
+	return result;
 }

@@ -349,11 +349,11 @@ SKIP: {
     is(($program->finish)[1], 7 << 8, 'in a container: it goes on');
 }
 
-# A SIGSTOP that comes while the copy is made stops the process, as it would have.
+# A SIGSTOP that comes while the copy is made stops the process, as it would have, and the copy is made nevertheless.
 {
     my $program = Heapsh->start('kinds', bare => 1);
     my $pid = $program->pid;
-    my $stopped = 0;
+    my ($stopped, $taken) = (0, 0);
     for my $round (0 .. 29) {
         my $attach = fork // die "fork: $!";
         if (!$attach) {
@@ -363,10 +363,12 @@ SKIP: {
         sleep $round * 0.0004;
         kill 'STOP', $pid;
         waitpid $attach, 0;
+        $taken++ if $? == 0;
         $stopped++ if wait_until(sub { state_of($pid) eq 'T' });
         kill 'CONT', $pid;
     }
     is $stopped, 30, 'SIGSTOP meanwhile: it is stopped each time';
+    is $taken, 30, 'SIGSTOP meanwhile: a snapshot is taken each time';
     is(($program->finish)[1], 7 << 8, 'SIGSTOP meanwhile: it goes on');
 }
 
