@@ -82,6 +82,30 @@ SKIP: {
     is(($program->finish)[1], 0, 'part of another file: exit status');
 }
 
+# Memory that a program maps and divides itself: how much may be missing.
+for ([ 6 << 10, '6 MiB of anonymous memory hold no block of a known allocator' ], [ 500, '' ]) {
+    my ($used, $doubts) = @$_;
+    my $program = Heapsh->start('mapped-pools', bare => 1, args => [$used]);
+    my $file = "$program->{directory}/pools.snap";
+    my $said = `$build/heapsnap attach --types none --file $file @{[$program->pid]} 2>&1`;
+    is Heapsh::ask_json($file, 'info')->{doubts}, $doubts, "pools of its own, $used KiB: what is said" or diag $said;
+    is Heapsh::ask_json($file, qw(find --count size 104))->{count}, 100, "pools of its own, $used KiB: the other blocks";
+    is(($program->finish)[1], 0, "pools of its own, $used KiB: exit status");
+}
+
+# An allocator that is known by name only, linked statically.
+SKIP: {
+    my $directory = tempdir(CLEANUP => 1);
+    my ($library) = glob '/usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.scudo_standalone-x86_64.a';
+    my $made = $library && system("clang -O1 -pthread -D_GNU_SOURCE -iquote . -o $directory/scudo t/programs/live-blocks-explicit.c"
+            . " -Wl,--whole-archive $library -Wl,--no-whole-archive -lstdc++ 2>/dev/null") == 0;
+    skip 'no scudo', 1 unless $made;
+    my $program = Heapsh->start("$directory/scudo", bare => 1, args => [qw(live 1 1000)]);
+    my $said = `$build/heapsnap attach --types none --file $directory/a.snap @{[$program->pid]} 2>&1`;
+    is $said, "heapsnap: $directory/a.snap: blocks of scudo are not known: start it by heapsnap run\n", 'scudo: by name';
+    is(($program->finish)[1], 0, 'scudo: it goes on');
+}
+
 SKIP: {
     my ($library) = glob '/usr/lib/*/libtcmalloc_minimal.so.4';
     skip 'no tcmalloc', 1 unless $library;

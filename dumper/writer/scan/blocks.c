@@ -182,10 +182,11 @@ static const struct {
 	{ "libtcmalloc", "tcmalloc", "tcmalloc.current_total_thread_cache_bytes" },
 	{ "libmimalloc", "mimalloc", "mimalloc: warning: " },
 	{ "libjemalloc", "jemalloc", "<jemalloc>: " },
-	{ "libsnmalloc", "snmalloc", NULL },
+	{ "libsnmalloc", "snmalloc", "Failed to initialise snmalloc" },
 	{ "librpmalloc", "rpmalloc", NULL },
 	{ "libhoard", "Hoard", NULL },
-	{ "libtbbmalloc", "tbbmalloc", NULL },
+	{ "libtbbmalloc", "tbbmalloc", "TBBmalloc: " },
+	{ "libclang_rt.scudo", "scudo", "Scudo ERROR: " },
 	{ "ld-musl-", "musl", NULL },
 };
 

@@ -7,6 +7,7 @@
 #include "dumper/base/sanitizers.h"
 #include "dumper/writer/base/machine.h"
 #include "dumper/writer/scan/blocks.h"
+#include "dumper/writer/scan/foreign_memory.h"
 #include "dumper/writer/scan/object_scan.h"
 #include "dumper/writer/scan/php_chunks.h"
 #include "dumper/writer/scan/python_pools.h"
@@ -437,8 +438,11 @@ static const struct {
 	{ "_emalloc", "values of PHP", "USE_ZEND_ALLOC=0", php_chunks_size },
 };
 
-static void doubt_runtimes(struct capture *capture)
+// @return bytes of what they keep
+static uint64_t doubt_runtimes(struct capture *capture)
 {
+	uint64_t all = 0;
+
 	for (size_t i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]); i++) {
 		uint64_t size = defines(&capture->modules, runtimes[i].symbol)
 					? runtimes[i].find_size(&capture->image)
@@ -447,11 +451,27 @@ static void doubt_runtimes(struct capture *capture)
 
 		if (size == 0)
 			continue;
+		all += size;
 		snprintf(doubt, sizeof(doubt),
 			 "%s (%" PRIu64 " KiB) are not known: start it with %s", runtimes[i].blocks,
 			 size / 1024, runtimes[i].advice);
 		add_doubt(capture, doubt);
 	}
+	return all;
+}
+
+// Says how much memory may hold blocks that are not known, where it is much.
+static void doubt_foreign(struct capture *capture, const struct foreign_memory *memory)
+{
+	uint64_t of_runtimes = doubt_runtimes(capture);
+	char doubt[128];
+
+	if (!foreign_memory_is_much(memory, of_runtimes))
+		return;
+	snprintf(doubt, sizeof(doubt),
+		 "%" PRIu64 " MiB of anonymous memory hold no block of a known allocator",
+		 (memory->foreign - of_runtimes) >> 20);
+	add_doubt(capture, doubt);
 }
 
 HEAP_MUST_CHECK
@@ -461,6 +481,7 @@ static struct heap_error *find_by_allocators(struct capture *capture)
 		calloc(capture->process.thread_count + 1, sizeof(*pointers));
 	CLEANUP(blocks_deinit) struct blocks blocks = { 0 };
 	struct block_threads threads = { pointers, capture->process.thread_count };
+	struct foreign_memory foreign;
 
 	if (!pointers)
 		return heap_error_out_of_memory();
@@ -471,7 +492,8 @@ static struct heap_error *find_by_allocators(struct capture *capture)
 	memcpy(capture->allocators, blocks.allocators, sizeof(capture->allocators));
 	if (blocks.doubts[0])
 		add_doubt(capture, blocks.doubts);
-	doubt_runtimes(capture);
+	foreign_memory_measure(&foreign, &blocks, &capture->image, &threads);
+	doubt_foreign(capture, &foreign);
 	capture->block_sizes = blocks.sizes;
 	return blocks_add_objects(&blocks, &capture->image, &capture->objects);
 }

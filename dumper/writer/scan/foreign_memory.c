@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/scan/foreign_memory.h"
+
+#include "lib/base/search.h"
+
+static uint64_t touched_bytes(const struct image *image, uint64_t start, uint64_t end)
+{
+	uint64_t bytes = 0, until = start;
+
+	while (start < end) {
+		start = image_skip_untouched(image, start, end, &until);
+		if (start >= end || until <= start)
+			break;
+		bytes += until - start;
+		start = until;
+	}
+	return bytes;
+}
+
+static bool holds_block(const struct blocks *blocks, const struct image_mapping *mapping)
+{
+	const struct block *list = blocks->list.items;
+	size_t at = heap_partition_point(i, (size_t)0, blocks->list.count,
+					 list[i].address < mapping->start);
+
+	return (at < blocks->list.count && list[at].address < mapping->end) ||
+	       (at > 0 && list[at - 1].address + list[at - 1].size > mapping->start);
+}
+
+// A thread's stack lies below its storage.
+static bool holds_thread(const struct block_threads *threads, const struct image_mapping *mapping)
+{
+	for (size_t i = 0; i < threads->count; i++) {
+		if (threads->pointers[i] >= mapping->start && threads->pointers[i] < mapping->end)
+			return true;
+	}
+	return false;
+}
+
+void foreign_memory_measure(struct foreign_memory *memory, const struct blocks *blocks,
+			    const struct image *image, const struct block_threads *threads)
+{
+	uint64_t data_end = 0; // of the last module's data
+
+	*memory = (struct foreign_memory){ 0 };
+	for (size_t i = 0; i < image->mapping_count; i++) {
+		const struct image_mapping *mapping = &image->mappings[i];
+		uint64_t end = image_data_end(image, i), bytes;
+
+		data_end = end > data_end ? end : data_end;
+		if (mapping->start < data_end ||
+		    (mapping->kind != IMAGE_HEAP && !image_is_private_memory(mapping)))
+			continue;
+		bytes = touched_bytes(image, mapping->start, mapping->end);
+		memory->all += bytes;
+		if (!holds_block(blocks, mapping) && !holds_thread(threads, mapping))
+			memory->foreign += bytes;
+	}
+}
+
+bool foreign_memory_is_much(const struct foreign_memory *memory, uint64_t known)
+{
+	const uint64_t little = 1 << 20;
+	uint64_t unknown = memory->foreign > known ? memory->foreign - known : 0;
+
+	return unknown > little && unknown > memory->all / 4;
+}
