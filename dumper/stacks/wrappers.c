@@ -39,6 +39,27 @@ static bool claim(uint64_t *word, uint64_t value)
 
 // --- sites -----------------------------------------------------------------------
 
+static uint64_t filter_bit(uint64_t site)
+{
+	return UINT64_C(1) << site % 64;
+}
+
+static void note_in_filter(struct heapsnap_site_filter *filter, uint64_t site)
+{
+	uint64_t *word = &filter->bits[site % HEAPSNAP_FILTER_BITS / 64];
+
+	if (!(__atomic_load_n(word, __ATOMIC_RELAXED) & filter_bit(site)))
+		__atomic_or_fetch(word, filter_bit(site), __ATOMIC_RELAXED);
+}
+
+static inline bool may_have(const struct heapsnap_site_filter *filter, uint64_t site)
+{
+	uint64_t word =
+		__atomic_load_n(&filter->bits[site % HEAPSNAP_FILTER_BITS / 64], __ATOMIC_RELAXED);
+
+	return word & filter_bit(site);
+}
+
 // True if a table has a site.
 static bool has_site(const uint64_t *sites, uint64_t site)
 {
@@ -55,7 +76,7 @@ static bool has_site(const uint64_t *sites, uint64_t site)
 	return false;
 }
 
-static bool add_site(uint64_t *sites, uint64_t site)
+static bool add_to_table(uint64_t *sites, uint64_t site)
 {
 	uint32_t at = hash(site, HEAPSNAP_WRAPPER_SITES);
 
@@ -64,6 +85,19 @@ static bool add_site(uint64_t *sites, uint64_t site)
 			return true;
 	}
 	return false;
+}
+
+// Notes a site in a wrapper. @return false if there is no room
+static bool add_site(struct heapsnap_wrappers *wrappers, uint64_t site)
+{
+	note_in_filter(&wrappers->may_be_site, site);
+	return add_to_table(wrappers->sites, site);
+}
+
+static void add_passing(struct heapsnap_wrappers *wrappers, uint64_t site)
+{
+	note_in_filter(&wrappers->may_be_passing, site);
+	add_to_table(wrappers->passing, site);
 }
 
 static void remove_site(uint64_t *sites, uint64_t site)
@@ -80,12 +114,12 @@ _Static_assert((int)HEAPSNAP_WRAPPER_PASSING == (int)HEAPSNAP_WRAPPER_SITES, "ha
 
 bool heapsnap_wrappers_has(const struct heapsnap_wrappers *wrappers, uint64_t site)
 {
-	return has_site(wrappers->sites, site);
+	return may_have(&wrappers->may_be_site, site) && has_site(wrappers->sites, site);
 }
 
 bool heapsnap_wrappers_passes(const struct heapsnap_wrappers *wrappers, uint64_t site)
 {
-	return has_site(wrappers->passing, site);
+	return may_have(&wrappers->may_be_passing, site) && has_site(wrappers->passing, site);
 }
 
 // Reads memory that several threads write to: whole words or none.
@@ -191,7 +225,7 @@ static bool contains(const struct heapsnap_allocating *function, uint64_t addres
 
 bool heapsnap_wrappers_add_transparent(struct heapsnap_wrappers *wrappers, uint64_t site)
 {
-	return number_at(wrappers, site) == TRANSPARENT && add_site(wrappers->sites, site);
+	return number_at(wrappers, site) == TRANSPARENT && add_site(wrappers, site);
 }
 
 // @return whether that may change what the function is taken for
@@ -296,7 +330,7 @@ static void accept(struct heapsnap_wrappers *wrappers, struct heapsnap_allocatin
 {
 	store(function->verdict, HEAPSNAP_VERDICT_WRAPPER);
 	for (int i = 0; i < HEAPSNAP_WRAPPER_PLACES && load(function->places[i]); i++)
-		add_site(wrappers->sites, load(function->places[i]));
+		add_site(wrappers, load(function->places[i]));
 }
 
 static enum heapsnap_role role_of_open(struct heapsnap_wrappers *wrappers,
@@ -319,7 +353,7 @@ static enum heapsnap_role role_of_open(struct heapsnap_wrappers *wrappers,
 			refuse(wrappers, function);
 		return HEAPSNAP_ROLE_OWN;
 	}
-	add_site(wrappers->passing, site);
+	add_passing(wrappers, site);
 	return HEAPSNAP_ROLE_PASSES;
 }
 
@@ -329,7 +363,7 @@ enum heapsnap_role heapsnap_wrappers_note(struct heapsnap_wrappers *wrappers, ui
 	uint16_t number = number_at(wrappers, site);
 	struct heapsnap_allocating *function = caller ? function_at(wrappers, number) : NULL;
 
-	if (number == TRANSPARENT && add_site(wrappers->sites, site))
+	if (number == TRANSPARENT && add_site(wrappers, site))
 		return HEAPSNAP_ROLE_TRANSPARENT;
 	if (!function || load(function->verdict) == HEAPSNAP_VERDICT_REFUSED)
 		return HEAPSNAP_ROLE_OWN;
@@ -340,7 +374,7 @@ enum heapsnap_role heapsnap_wrappers_note(struct heapsnap_wrappers *wrappers, ui
 		return refuse(wrappers, function);
 	if (load(function->verdict) == HEAPSNAP_VERDICT_OPEN)
 		return role_of_open(wrappers, function, site, caller, size);
-	return add_site(wrappers->sites, site) ? HEAPSNAP_ROLE_WRAPPER : HEAPSNAP_ROLE_OWN;
+	return add_site(wrappers, site) ? HEAPSNAP_ROLE_WRAPPER : HEAPSNAP_ROLE_OWN;
 }
 
 bool heapsnap_wrappers_refuses(struct heapsnap_wrappers *wrappers, uint64_t site)
@@ -389,7 +423,7 @@ void heapsnap_wrappers_add(struct heapsnap_wrappers *wrappers, uint64_t site)
 	    load(function->verdict) == HEAPSNAP_VERDICT_REFUSED)
 		return;
 	accept(wrappers, function);
-	add_site(wrappers->sites, site);
+	add_site(wrappers, site);
 }
 
 /*

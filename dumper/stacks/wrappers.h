@@ -30,6 +30,7 @@
 enum {
 	HEAPSNAP_WRAPPER_SITES = 1 << 14,
 	HEAPSNAP_WRAPPER_PASSING = 1 << 14,
+	HEAPSNAP_FILTER_BITS = 1 << 12,
 	HEAPSNAP_WRAPPER_KNOWN = 1 << 13,
 	HEAPSNAP_WRAPPER_NUMBERS = 1 << 12,
 	HEAPSNAP_WRAPPER_FUNCTIONS = 1 << 11,
@@ -60,9 +61,18 @@ struct heapsnap_allocating {
 	} callers[HEAPSNAP_WRAPPER_CALLERS];
 };
 
+/**
+ * Sites that may be in a table: a bit for the place in its page of each that ever was, which is the same
+ * in each run. Most questions are about sites that are not.
+ */
+struct heapsnap_site_filter {
+	uint64_t bits[HEAPSNAP_FILTER_BITS / 64];
+};
+
 struct heapsnap_wrappers {
 	uint64_t sites[HEAPSNAP_WRAPPER_SITES];     /**< in wrappers, by hash; 0: free */
 	uint64_t passing[HEAPSNAP_WRAPPER_PASSING]; /**< in functions that pass sizes on */
+	struct heapsnap_site_filter may_be_site, may_be_passing;
 
 	/** A cache by hash: a site, and in the upper 16 bits the number of its function. */
 	uint64_t known[HEAPSNAP_WRAPPER_KNOWN];
