@@ -4,12 +4,14 @@
 #include "dumper/writer/infer/inference.h"
 #include "dumper/writer/infer/tag_names.h"
 #include "dumper/writer/infer/tag_places.h"
+#include "dumper/writer/base/progress.h"
 
 #include <ctype.h>
 #include <string.h>
 
 enum {
 	SAMPLES = 256, // of a group's members
+	CONTENTS = 16, // of these, whose contents are read
 	PER_CENT = 95, // of samples that must agree
 	MAX_RECEIVERS = 64,
 	NAME = 256,
@@ -193,6 +195,35 @@ static heap_type_id choose_beginning(const struct inference *inference,
 	return best ? find_beginning(inference, group, best->type) : HEAP_NO_TYPE;
 }
 
+/*
+ * If other types with the place begin with what most receivers are, then programs extend it: functions of the
+ * table may handle values of other types that have the place, too, but these are no receivers.
+ */
+static void drop_strangers(const struct inference *inference, const struct tag_group *group,
+			   struct receiver_list *receivers)
+{
+	const struct tag_place *place = &inference->pointer_tags.places.items[group->place];
+	struct method_receiver root = { HEAP_NO_TYPE, METHOD_TABLE_PARAMETER - 1 };
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < receivers->count; i++) {
+		const struct method_receiver *one = &receivers->list[i];
+
+		if (one->weight > root.weight && tag_places_have(inference, one->type, place))
+			root = *one;
+	}
+	if (root.type == HEAP_NO_TYPE || !is_base(inference, root.type, place))
+		return;
+	for (uint32_t i = 0; i < receivers->count; i++) {
+		const struct method_receiver *one = &receivers->list[i];
+
+		if (one->type == root.type ||
+		    layouts_is_indexed(&inference->layouts, one->type, root.type, 0))
+			receivers->list[kept++] = *one;
+	}
+	receivers->count = kept;
+}
+
 static void gather_methods(const struct inference *inference, const struct tag_group *group,
 			   struct receiver_list *receivers)
 {
@@ -206,6 +237,57 @@ static void gather_methods(const struct inference *inference, const struct tag_g
 		if (layouts_is_compound(&inference->layouts, one->type))
 			add_receiver(receivers, one->type, one->weight);
 	}
+	drop_strangers(inference, group, receivers);
+}
+
+// True if the contents of hardly any member contradict a type.
+static bool agrees_with_contents(const struct inference *inference, const struct tag_group *group,
+				 heap_type_id type)
+{
+	const uint32_t *members = inference->pointer_tags.members + group->first;
+	uint32_t step = group->count / CONTENTS + 1, seen = 0, agreeing = 0;
+	uint64_t words[CONTENT_WORDS + 1];
+	struct content content;
+
+	for (uint32_t i = 0; i < group->count; i += step) {
+		progress_step();
+		content_read(inference, members[i], words, &content);
+		seen++;
+		agreeing += content_score(inference, &content, type, 1) >= 0;
+	}
+	return agreeing * 100 >= seen * PER_CENT;
+}
+
+/*
+ * The only type that extends what all receivers are, fits the members, and agrees with their contents: a class may
+ * add members, and no functions of its own.
+ */
+static heap_type_id choose_extension(const struct inference *inference,
+				     const struct tag_group *group,
+				     const struct receiver_list *receivers)
+{
+	const struct layouts *layouts = &inference->layouts;
+	const struct tag_place *place = &inference->pointer_tags.places.items[group->place];
+	heap_type_id base = HEAP_NO_TYPE, found = HEAP_NO_TYPE;
+
+	for (uint32_t i = 0; i < receivers->count; i++) {
+		heap_type_id type = receivers->list[i].type;
+
+		if (tag_places_have(inference, type, place) &&
+		    (base == HEAP_NO_TYPE || layouts_is_indexed(layouts, type, base, 0)))
+			base = type;
+	}
+	for (heap_type_id type = 1; base != HEAP_NO_TYPE && type < layouts->types->count; type++) {
+		if (!layouts_is_indexed(layouts, type, base, 0) ||
+		    !tag_places_have(inference, type, place) ||
+		    fit_group(inference, group, type) != GROUP_FIT ||
+		    !agrees_with_contents(inference, group, type))
+			continue;
+		if (found != HEAP_NO_TYPE)
+			return HEAP_NO_TYPE;
+		found = type;
+	}
+	return found;
 }
 
 // The types that the allocating code of the members handles.
@@ -325,7 +407,9 @@ void tag_types_find(const struct inference *inference, struct tag_group *group)
 	    !layouts_says_more(&inference->layouts, type, elected))
 		type = HEAP_NO_TYPE;
 	if (set_type(group, type, HEAP_EVIDENCE_METHODS, RANK_TAG) ||
-	    set_type(group, elected, HEAP_EVIDENCE_TAG, RANK_TAG))
+	    set_type(group, elected, HEAP_EVIDENCE_TAG, RANK_TAG) ||
+	    set_type(group, choose_extension(inference, group, &receivers), HEAP_EVIDENCE_METHODS,
+		     RANK_TAG))
 		return;
 	type = choose(inference, group, &receivers, true);
 	// A class that the program makes while it runs may add members that no struct has.
