@@ -2,6 +2,7 @@
 #include "dumper/writer/infer/void_pointers.h"
 
 #include "dumper/writer/base/progress.h"
+#include "dumper/writer/infer/byte_lengths.h"
 #include "dumper/writer/infer/callbacks.h"
 #include "dumper/writer/infer/deep_content.h"
 #include "dumper/writer/infer/inference.h"
@@ -29,6 +30,7 @@ enum meaning {
 	MEANS_TAGGED, // structs with an enum tag
 	MEANS_LENGTH, // a struct with its own length
 	MEANS_TYPE,
+	MEANS_BYTES, // as many as a number beside the pointer says
 };
 
 // Void pointers at one place of a type. Those that lead to different types are told apart by the callback that
@@ -39,10 +41,11 @@ struct void_place {
 	uint64_t callback;    // 0: any
 	uint64_t callback_at; // its offset in the type; NO_CALLBACK: not needed
 	uint32_t pointers, kept, step;
-	heap_object_id samples[SAMPLES]; // [kept] each step-th target
+	struct byte_pointer samples[SAMPLES]; // [kept] each step-th
 	enum meaning meaning;
-	struct self_length length; // its type also for MEANS_TYPE
-	bool is_partial;           // some samples have no name, and others voted
+	struct self_length length;   // its type also for MEANS_TYPE and MEANS_BYTES
+	struct header_member number; // MEANS_BYTES: that of the bytes
+	bool is_partial;             // some samples have no name, and others voted
 	enum rank rank;
 };
 
@@ -331,13 +334,13 @@ static const struct void_place *find_telling(const struct search *search,
 // An even step passes over one type where targets of two types take turns, and their order decides which. Where
 // sites are not known it still is even: of mixed samples contents often tell no type there, or a wrong one.
 static void keep_sample(const struct inference *inference, struct void_place *place,
-			heap_object_id target)
+			const struct void_pointer *pointer)
 {
 	uint32_t factor = inference_has_sites(inference) ? 3 : 2;
 
 	if (place->pointers++ % place->step != 0)
 		return;
-	place->samples[place->kept++] = target;
+	place->samples[place->kept++] = (struct byte_pointer){ pointer->value, pointer->target };
 	if (place->kept < SAMPLES)
 		return;
 	for (place->kept = 0; place->kept * factor < SAMPLES; place->kept++)
@@ -370,7 +373,7 @@ static struct heap_error *count_pointer(struct search *search, const struct void
 								 .step = 1 })));
 		place = &search->places.items[search->places.count - 1];
 	}
-	keep_sample(search->inference, place, pointer->target);
+	keep_sample(search->inference, place, pointer);
 	return NULL;
 }
 
@@ -386,8 +389,8 @@ static bool are_tagged(const struct search *search, const struct void_place *pla
 	uint32_t tagged = 0;
 
 	for (uint32_t i = 0; i < place->kept; i++)
-		tagged += enum_tags_fit(search->inference, place->samples[i], search->words).fit !=
-			  LAYOUT_NONE;
+		tagged += enum_tags_fit(search->inference, place->samples[i].target, search->words)
+				  .fit != LAYOUT_NONE;
 	return place->kept >= MIN_TAGGED && are_enough(tagged, place->kept, TAGGED);
 }
 
@@ -399,9 +402,9 @@ static bool are_measured(const struct search *search, const struct void_place *p
 	bool have_sizes = false;
 
 	for (uint32_t i = 0; i < place->kept; i++) {
-		measured += self_lengths_hold(search->inference, length, place->samples[i]);
-		have_sizes |= inference_size(search->inference, place->samples[i]) !=
-			      inference_size(search->inference, place->samples[0]);
+		measured += self_lengths_hold(search->inference, length, place->samples[i].target);
+		have_sizes |= inference_size(search->inference, place->samples[i].target) !=
+			      inference_size(search->inference, place->samples[0].target);
 	}
 	return have_sizes && are_enough(measured, place->kept, AGREEING);
 }
@@ -420,6 +423,17 @@ static bool find_length(const struct search *search, struct void_place *place)
 	return found == 1;
 }
 
+// Finds out if the targets are bytes.
+static bool find_bytes(const struct search *search, struct void_place *place)
+{
+	const struct inference *inference = search->inference;
+
+	place->length.type = heap_types_find(inference->layouts.types, "char", 0);
+	return place->length.type != HEAP_NO_TYPE &&
+	       byte_lengths_find(inference, place->type, place->offset, place->samples, place->kept,
+				 &place->number);
+}
+
 // Finds the type of nearly all targets that have a name.
 static bool find_vote(const struct search *search, struct void_place *place)
 {
@@ -429,9 +443,9 @@ static bool find_vote(const struct search *search, struct void_place *place)
 	heap_type_id elected = HEAP_NO_TYPE;
 
 	for (uint32_t i = 0; i < place->kept; i++) {
-		heap_type_id type = types[place->samples[i]];
+		heap_type_id type = types[place->samples[i].target];
 
-		if (!claims_are_good(&inference->claims, place->samples[i]))
+		if (!claims_are_good(&inference->claims, place->samples[i].target))
 			continue;
 		voters++;
 		if (lead == 0)
@@ -439,8 +453,8 @@ static bool find_vote(const struct search *search, struct void_place *place)
 		lead = elected == type ? lead + 1 : lead - 1;
 	}
 	for (uint32_t i = 0; i < place->kept; i++)
-		votes += types[place->samples[i]] == elected &&
-			 claims_are_good(&inference->claims, place->samples[i]);
+		votes += types[place->samples[i].target] == elected &&
+			 claims_are_good(&inference->claims, place->samples[i].target);
 	place->length.type = elected;
 	place->is_partial = voters < place->kept;
 	return voters >= MIN_VOTERS && voters * 2 >= place->kept &&
@@ -465,7 +479,7 @@ static struct heap_error *find_content(struct search *search, struct void_place 
 	*is_found = false;
 	search->values.count = 0;
 	for (uint32_t i = 0; i < place->kept; i++) {
-		heap_object_id target = place->samples[i];
+		heap_object_id target = place->samples[i].target;
 
 		if (inference->claims.rank[target] != RANK_NONE ||
 		    pools_have(&inference->pools, target) ||
@@ -502,6 +516,11 @@ static struct heap_error *find_meaning(struct search *search, struct void_place 
 		place->meaning = MEANS_TYPE;
 		return NULL;
 	}
+	if (search->by_content && find_bytes(search, place)) {
+		place->meaning = MEANS_BYTES;
+		place->rank = RANK_TEXT;
+		return NULL;
+	}
 	if (search->by_content)
 		HEAP_TRY(find_content(search, place, &is_found));
 	if (is_found)
@@ -513,9 +532,10 @@ static struct heap_error *find_meaning(struct search *search, struct void_place 
 
 // The claim on a target; LAYOUT_NONE: it is an exception.
 static struct layout_claim fit(const struct search *search, const struct void_place *place,
-			       heap_object_id target)
+			       const struct void_pointer *pointer)
 {
 	const struct inference *inference = search->inference;
+	heap_object_id target = pointer->target;
 	const struct layout_claim none = { LAYOUT_NONE, HEAP_NO_TYPE, 0 };
 	struct layout_claim claim;
 	struct content content;
@@ -526,6 +546,12 @@ static struct layout_claim fit(const struct search *search, const struct void_pl
 		return none;
 	if (pools_have(&inference->pools, target))
 		return none;
+	if (place->meaning == MEANS_BYTES)
+		return byte_lengths_hold(inference, &place->number,
+					 &(struct byte_pointer){ pointer->value, target })
+			       ? (struct layout_claim){ LAYOUT_TEXT, place->length.type,
+							inference_size(inference, target) }
+			       : none;
 	claim = inference_fit(inference, place->length.type, target);
 	if (claim.fit == LAYOUT_NONE)
 		return none;
@@ -543,7 +569,7 @@ static struct heap_error *claim_target(struct search *search, const struct void_
 
 	if (!place || claims_rank(&inference->claims, pointer->target) <= place->rank)
 		return NULL;
-	claim = fit(search, place, pointer->target);
+	claim = fit(search, place, pointer);
 	if (claim.fit == LAYOUT_NONE)
 		return NULL;
 	++*search->claimed;
