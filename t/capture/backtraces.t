@@ -3,7 +3,6 @@
 # Backtraces that the library takes: a program in which all of them are known.
 use strict;
 use warnings;
-use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
 use Test::More;
 use lib 't/lib';
@@ -140,61 +139,6 @@ is Heapsh::ask($file, 'find', '--count', 'frame', 'way_b') =~ s/,.*//sr, 'Total:
 ($file) = start(HEAPSNAP_STACKS => 0);
 is_deeply [backtraces($file, 1001)], [''], 'HEAPSNAP_STACKS=0 takes none';
 is_deeply sites(2002), { checked_malloc => 8 }, 'nor looks through wrappers';
-
-# Wrappers are hopped over by the stack pointer, or by the frame pointer, whatever code is built with.
-my $source = <<'END';
-#include "dumper/heapsnap.h"
-#include <stdlib.h>
-#define APART __attribute__((noinline, noclone))
-void *kept[1000];
-int count;
-#ifndef ALLOCATE
-#define ALLOCATE malloc(size)
-#endif
-APART void *inner(size_t size)
-{
-	volatile char room[100];
-	void *block = ALLOCATE;
-	room[0] = 1;
-	return block;
-}
-#ifndef APART_TOO
-#define APART_TOO
-#endif
-APART APART_TOO void *outer(size_t size)
-{
-	void *block = inner(size);
-#ifdef __x86_64__
-	__asm__ volatile("" ::: "rbx", "memory");
-#else
-	__asm__ volatile("" ::: "x19", "memory");
-#endif
-	return block;
-}
-#define MAKER(name, size) APART void name(void) { kept[count++] = outer(size); __asm__ volatile("" ::: "memory"); }
-MAKER(make_one, 2001)
-MAKER(make_two, 2002)
-MAKER(make_three, 2003)
-MAKER(make_four, 2004)
-MAKER(make_five, 2005)
-int main(int argc, char **argv)
-{
-	for (int i = 0; i < 100; i++, make_five()) {
-		make_one();
-		make_two();
-		make_three();
-		make_four();
-	}
-	return argc > 1 ? heapsnap_dump(argv[1]) | heapsnap_wait() : 2;
-}
-END
-my $mixed = q{-O2 -fomit-frame-pointer -D'APART_TOO=__attribute__((optimize("no-omit-frame-pointer")))'};
-my @ways = map { "-O2 -D'ALLOCATE=$_'" } 'realloc(NULL, size)', 'calloc(1, size)';
-for my $flags ('-O0', '-O2 -fomit-frame-pointer', '-O2 -fno-omit-frame-pointer', $mixed, @ways) {
-    $file = Heapsh::capture_source("$plugins/hops.c", "$ENV{CC} $flags -fno-builtin-malloc", text => $source);
-    is_deeply sites(2001), { make_one => 100 }, "$flags: blocks of a wrapper's caller";
-    is_deeply sites(2005), { make_five => 100 }, 'and of another';
-}
 
 # A senseless value costs a line.
 $program = Heapsh->start('backtraces', args => \@plugin, env => { HEAPSNAP_STACKS => 'many' });
