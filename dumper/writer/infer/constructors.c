@@ -211,12 +211,13 @@ struct walk {
 	struct heapsnap_values values;
 	uint64_t block_size;
 	bool may_be_array;
-	bool is_kept;    // the slots of the stack that are kept have been chosen
-	uint32_t before; // the end of what was stored before the constructor
-	bool is_cleared; // the block's start, too: that was "new T()"
-	bool is_found;   // the constructor has been called
-	uint32_t extent; // of that
-	char *name;      // [size] the result
+	bool is_kept;         // the slots of the stack that are kept have been chosen
+	uint32_t before;      // the end of what was stored before the constructor
+	bool is_cleared;      // the block's start, too: that was "new T()"
+	bool is_found;        // the constructor has been called
+	uint32_t extent;      // of that
+	uint64_t constructor; // its address
+	char *name;           // [size] the result
 	size_t size;
 };
 
@@ -248,6 +249,7 @@ static bool take_first_call(struct walk *walk, uint64_t target)
 	if (length == 0 || length >= walk->size)
 		return false;
 	walk->extent = find_extent(walk->constructors, target, 0);
+	walk->constructor = target;
 	memcpy(walk->name, name, length);
 	walk->name[length] = '\0';
 	walk->is_found = true;
@@ -386,7 +388,8 @@ static bool may_make_array(struct constructors *constructors, const uint8_t *sit
 }
 
 enum constructor_use constructors_follow(struct constructors *constructors, uint64_t site,
-					 uint64_t block_size, char *name, size_t size)
+					 uint64_t block_size, char *name, size_t size,
+					 uint64_t *constructor)
 {
 	const uint8_t *at = open_window(constructors, 0, site);
 	struct walk walk = { .constructors = constructors,
@@ -395,13 +398,17 @@ enum constructor_use constructors_follow(struct constructors *constructors, uint
 			     .name = name,
 			     .size = size };
 	struct heapsnap_value *registers = walk.values.registers;
+	enum constructor_use use;
 
 	constructors->left = MAX_BODIES;
 	walk.may_be_array = may_make_array(constructors, at);
 	registers[HEAPSNAP_VALUE_FP] = heapsnap_value_make(HEAPSNAP_VALUE_STACK, 0, 0);
 	registers[HEAPSNAP_VALUE_SP] = heapsnap_value_make(HEAPSNAP_VALUE_STACK, 0, -KEPT);
 	registers[HEAPSNAP_VALUE_RESULT] = heapsnap_value_make(HEAPSNAP_VALUE_BLOCK, 0, 0);
-	return go_on(&walk, at);
+	use = go_on(&walk, at);
+	if (constructor)
+		*constructor = walk.constructor;
+	return use;
 }
 
 struct heap_error *constructors_visit_calls(struct constructors *constructors, uint64_t address,

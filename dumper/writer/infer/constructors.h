@@ -15,7 +15,8 @@
  * of a base class or of the first member, where that of the whole is inlined. Then the code goes on to
  * fill the rest of the block: what lies behind all that the constructor itself stores.
  *
- * It needs symbols and the process's code, no debug information.
+ * It needs symbols and the process's code, no debug information. Where there is some, no variable may have the
+ * block: that of "new Order(person)" in an argument. The constructor's receiver has a type then.
  */
 
 #include "dumper/writer/scan/capture.h"
@@ -42,9 +43,11 @@ void constructors_destroy(struct constructors *constructors);
  * @param site        where the call returns to
  * @param block_size  bytes
  * @param name        [size] gets the class's name, if CONSTRUCTOR_CALLED
+ * @param constructor NULL, or gets that function's address then
  */
 enum constructor_use constructors_follow(struct constructors *constructors, uint64_t site,
-					 uint64_t block_size, char *name, size_t size);
+					 uint64_t block_size, char *name, size_t size,
+					 uint64_t *constructor);
 
 /** @param symbol  the linker's name of a function. @return an error, which ends the visit */
 typedef struct heap_error *constructors_visitor(void *context, const char *symbol);

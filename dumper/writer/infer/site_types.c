@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/infer/site_types.h"
 
+#include "dumper/code/code_flow.h"
 #include "dumper/writer/base/machine.h"
+#include "dumper/writer/infer/constructors.h"
 #include "dumper/writer/infer/headers.h"
 #include "dumper/writer/scan/module_types.h"
 #include "dumper/writer/scan/standard.h"
@@ -12,10 +14,12 @@
 
 enum {
 	CODE_AHEAD = 32, // after the call, in which the variable's life may begin
+	LONGEST_INSTRUCTION = 16,
 	RESULT_REGISTER = 0,
 	FAKE_STACK = 0x40000000, // anywhere: only differences count
 	MAX_BASES = 16,          // of bases and first members of a class
 	MAX_INLINED = 16,        // functions inlined into each other at one address
+	MAX_NAME = 4096,         // of a class
 };
 
 // --- the variable that gets the block ----------------------------------------
@@ -158,13 +162,29 @@ static struct holder find_holder(struct capture *capture, struct module *module,
 	return result;
 }
 
-// How far after a call its result may still be in its register: up to the next call.
-static uint64_t find_reach(struct module *module, uint64_t address)
+// How far after a call its result may still be in its register by the code: up to where this calls another function,
+// or goes on elsewhere.
+static uint64_t find_straight_code(const struct capture *capture, uint64_t address)
+{
+	uint8_t code[CODE_AHEAD + LONGEST_INSTRUCTION];
+	const uint8_t *at = code, *end = code + sizeof(code);
+	struct heapsnap_flow flow;
+
+	image_read_padded(&capture->image, address, code, sizeof(code));
+	while (at < code + CODE_AHEAD && (heapsnap_flow_step(at, end, NULL, &flow) || flow.next) &&
+	       (flow.kind == HEAPSNAP_FLOW_ON || flow.kind == HEAPSNAP_FLOW_JUMP_IF))
+		at = flow.next;
+	return (uint64_t)(at - code) < CODE_AHEAD ? (uint64_t)(at - code) : CODE_AHEAD;
+}
+
+// The same by debug information too, which does not tell of all calls; where only that is left, there is no code.
+static uint64_t find_reach(const struct capture *capture, struct module *module, uint64_t address)
 {
 	uint64_t pc = address - module->bias, next = module_next_call(module, pc);
+	uint64_t reach = find_straight_code(capture, address);
 
-	if (!next || next - pc > CODE_AHEAD)
-		return CODE_AHEAD;
+	if (!next || next - pc > reach + MACHINE_SHORTEST_CALL)
+		return reach;
 	return next - pc > MACHINE_SHORTEST_CALL ? next - pc - MACHINE_SHORTEST_CALL : 0;
 }
 
@@ -176,7 +196,7 @@ static struct holder find_result(struct capture *capture, struct module *module,
 	bool stored = find_store(capture, address, &place);
 	struct holder result = find_holder(capture, module, address, stored ? &place : NULL);
 	bool is_final = stored || (result.pointee != HEAP_NO_TYPE && !result.is_receiver);
-	uint64_t reach = is_final ? 0 : find_reach(module, address);
+	uint64_t reach = is_final ? 0 : find_reach(capture, module, address);
 
 	for (uint64_t i = 1; i <= reach; i++) {
 		struct holder next;
@@ -187,6 +207,62 @@ static struct holder find_result(struct capture *capture, struct module *module,
 		improve(&capture->snapshot.types, &result, &next);
 	}
 	return result;
+}
+
+// --- the constructor that gets the block --------------------------------------
+
+// The type of a function's receiver, its first parameter; HEAP_NO_TYPE: not known.
+static heap_type_id find_receiver(struct capture *capture, uint64_t function)
+{
+	struct heap_types *all = &capture->snapshot.types;
+	struct module *module = modules_find(&capture->modules, function);
+	CLEANUP_FREE struct module_site_type *types = NULL;
+	size_t count = 0;
+	heap_type_id result = HEAP_NO_TYPE;
+	struct heap_error *error = NULL;
+
+	if (module && module->dwarf)
+		error = module_site_types(module, function, all, &types, &count);
+	// Damage costs the types only.
+	heap_error_destroy(error);
+	if (error)
+		return HEAP_NO_TYPE;
+	// Functions inlined at the entry come first.
+	for (size_t i = 0; i < count && result == HEAP_NO_TYPE; i++) {
+		if (types[i].depth == types[count - 1].depth &&
+		    types[i].kind == HEAP_DWARF_SITE_PARAMETER)
+			result = heap_types_strip(all, types[i].pointee);
+	}
+	return result;
+}
+
+static void cleanup_constructors(struct constructors **constructors)
+{
+	constructors_destroy(*constructors);
+}
+
+// The class that the code calls a constructor of on the block, as a whole; HEAP_NO_TYPE: there is none.
+HEAP_MUST_CHECK
+static struct heap_error *find_constructed(struct capture *capture, uint64_t address,
+					   heap_type_id *result)
+{
+	CLEANUP(cleanup_constructors) struct constructors *constructors = NULL;
+	char name[MAX_NAME];
+	uint64_t size = 0, function;
+
+	*result = HEAP_NO_TYPE;
+	HEAP_TRY(constructors_create(capture, &constructors));
+	if (constructors_follow(constructors, address, size, name, sizeof(name), &function) !=
+	    CONSTRUCTOR_CALLED)
+		return NULL;
+	*result = find_receiver(capture, function);
+	size = capture->snapshot.types.types[*result].size;
+	// A part of the block only, if the code goes on behind it.
+	if (*result != HEAP_NO_TYPE &&
+	    constructors_follow(constructors, address, size, name, sizeof(name), NULL) !=
+		    CONSTRUCTOR_CALLED)
+		*result = HEAP_NO_TYPE;
+	return NULL;
 }
 
 // --- all that the code handles -----------------------------------------------
@@ -211,13 +287,25 @@ static uint32_t last_depth(const struct module_site_type *types, size_t count)
 	return depth;
 }
 
-// True if a constructor of the standard library's own has the block, such as that of std::_Vector_base. No
-// program makes such objects.
+// True if a type has nothing but bases and members without any data, like the allocators of C++. It has one byte, or none.
+static bool is_empty(const struct heap_types *types, heap_type_id id, unsigned depth)
+{
+	const struct heap_type *type = &types->types[heap_types_strip(types, id)];
+	bool empty = heap_types_has_members(type) && type->size <= 1 && depth < MAX_BASES;
+
+	for (uint32_t i = 0; empty && i < type->members; i++)
+		empty = is_empty(types, types->members[type->first_member + i].type, depth + 1);
+	return empty;
+}
+
+// True if a constructor of the standard library's own has the block, such as that of std::_Vector_base, or one of a
+// class without data, such as an allocator. No program makes such objects.
 static bool is_internal(const struct heap_types *types, const struct holder *holder)
 {
 	const char *name = heap_types_string(types, types->types[holder->pointee].name);
 
-	return holder->is_receiver && strncmp(name, "std::_", strlen("std::_")) == 0;
+	return holder->is_receiver && (strncmp(name, "std::_", strlen("std::_")) == 0 ||
+				       is_empty(types, holder->pointee, 0));
 }
 
 // Finds the class whose base a holder is, among those that the code handles.
@@ -245,6 +333,22 @@ static bool is_bytes(const struct heap_types *types, heap_type_id type)
 	return types->types[type].kind == HEAP_TYPE_BASE && types->types[type].size == 1;
 }
 
+// Constructors that are inlined before one that is called are those of the empty bases of its class.
+HEAP_MUST_CHECK
+static struct heap_error *improve_by_constructor(struct capture *capture, uint64_t address,
+						 struct holder *holder)
+{
+	const struct heap_types *types = &capture->snapshot.types;
+	heap_type_id constructed;
+
+	if (holder->pointee != HEAP_NO_TYPE && types->types[holder->pointee].size > 1)
+		return NULL;
+	HEAP_TRY(find_constructed(capture, address, &constructed));
+	if (constructed != HEAP_NO_TYPE)
+		*holder = (struct holder){ constructed, false };
+	return NULL;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *fill(struct capture *capture, struct module *module, uint64_t address,
 			       struct site_types *site_types)
@@ -267,6 +371,8 @@ static struct heap_error *fill(struct capture *capture, struct module *module, u
 	struct holder result = find_result(capture, module, address);
 	uint32_t last = last_depth(types, count);
 
+	if (result.pointee == HEAP_NO_TYPE || result.is_receiver)
+		HEAP_TRY(improve_by_constructor(capture, address, &result));
 	if (is_internal(&capture->snapshot.types, &result)) {
 		find_whole(&capture->snapshot.types, types, count, &result);
 		// The register has something else since, such as a std::_Sp_counted_base that is shared.

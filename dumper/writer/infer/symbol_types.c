@@ -66,7 +66,7 @@ static bool visit_call(const struct finding *finding, uint32_t kind, uint32_t fu
 	if (*use == CONSTRUCTOR_RETURNED)
 		*use = constructors_follow(finding->constructors, address,
 					   finding->capture->objects.kinds.list[kind].size,
-					   telling->class, sizeof(telling->class));
+					   telling->class, sizeof(telling->class), NULL);
 	return *use == CONSTRUCTOR_CALLED;
 }
 
