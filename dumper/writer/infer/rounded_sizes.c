@@ -11,7 +11,11 @@
 #include <stdlib.h>
 
 enum {
-	MAX_WHOLES = 64, // structs that have a hinted part, to be compared
+	MAX_WHOLES = 64,         // structs that have a hinted part, to be compared
+	LEAST_BITS = 32,         // of a length
+	LEAST_ROOM = 64,         // bytes that a length tells of: ids are small numbers, too
+	LEAST_ROOM_ALONE = 1024, // where no blocks of the same code confirm it
+	CONFIRMING = 8,          // blocks of that code and size
 };
 
 // How a struct comes into consideration, best first.
@@ -172,6 +176,61 @@ static bool has_own_payload(const struct inference *inference, heap_object_id ob
 	return found;
 }
 
+// True if a number in a header is the length of what lies behind it up to the block's end, or of both.
+static bool is_length(const struct inference *inference, heap_object_id object,
+		      const struct header_member *member, uint64_t header_size)
+{
+	uint64_t size = inference_size(inference, object), room = size - header_size, value;
+	uint64_t slack = inference_slack(inference, object);
+	struct header header;
+
+	inference_read_header(inference, object, &header);
+	value = headers_value(member, &header);
+	return (value <= room && room - value <= slack) || (value <= size && size - value <= slack);
+}
+
+// True if other blocks of the same code and size have their length there, too.
+static bool is_confirmed(const struct inference *inference, heap_object_id object,
+			 const struct header_member *member, uint64_t header_size)
+{
+	const struct kind *kind;
+	uint32_t count;
+
+	if (!inference_knows_site(inference, inference_site(inference, object)))
+		return inference_size(inference, object) - header_size >= LEAST_ROOM_ALONE;
+	kind = &inference->kinds.kinds[kinds_of(inference, object)];
+	count = kind->count < CONFIRMING ? kind->count : CONFIRMING;
+	for (uint32_t i = 0; i < count; i++) {
+		if (!is_length(inference, inference->kinds.members[kind->first + i], member,
+			       header_size))
+			return false;
+	}
+	return true;
+}
+
+// True if a struct has the number of bytes behind it in the block, like the chunks of arenas.
+static bool has_own_length(const struct inference *inference, heap_object_id object,
+			   heap_type_id type)
+{
+	const struct layouts *layouts = &inference->layouts;
+	uint64_t size = layouts_size(layouts, type);
+	struct header_members members = { .count = 0 };
+
+	if (!layouts_is_compound(layouts, type) || layouts_is_flexible(layouts, type) ||
+	    inference_size(inference, object) < size + LEAST_ROOM)
+		return false;
+	headers_gather(layouts->types, type, &members);
+	for (uint32_t i = 0; i < members.count; i++) {
+		const struct header_member *member = &members.list[i];
+
+		progress_step();
+		if (member->bits >= LEAST_BITS && is_length(inference, object, member, size) &&
+		    is_confirmed(inference, object, member, size))
+			return true;
+	}
+	return false;
+}
+
 // Counts the hints that agree with a struct. @return false if they speak against it, or some struct
 // lies behind it
 static bool count_places(const struct inference *inference, heap_object_id object,
@@ -231,7 +290,8 @@ static void consider(struct search *search, struct best considered)
 	if (considered.type == best->type)
 		return;
 	is_header = considered.source != SOURCE_PARTS &&
-		    has_own_payload(inference, search->object, considered.type);
+		    (has_own_payload(inference, search->object, considered.type) ||
+		     has_own_length(inference, search->object, considered.type));
 	if (!(is_header || rounded_sizes_fit(inference, search->object, considered.type) ||
 	      (considered.source == SOURCE_POINTER &&
 	       has_payload(inference, search->object, considered.type))) ||

@@ -12,7 +12,8 @@
  *
  * Likewise a header, to which a pointer leads, whose payload no type tells of: another pointer leads to
  * numbers, characters or pointers right behind it, as implicitly shared strings have it. Or its own pointer leads
- * behind it, as that of a value does to a short text in the same block.
+ * behind it, as that of a value does to a short text in the same block. Or it has the number of bytes behind it, like a
+ * chunk of memory that is handed out piece by piece.
  */
 
 #include "lib/base/error.h"
