@@ -603,6 +603,18 @@ static bool may_be_extended(const struct inference *inference, const struct cont
 }
 
 // Scores the contents for a claim; below 0 if anything contradicts it.
+// True if a block can begin with an element of a union, whose content nothing else asks for. Where the only pointer leads
+// behind the block's start, something else may lie before the elements.
+static bool may_begin_with(const struct inference *inference, const struct content *content,
+			   const struct layout_claim *claim)
+{
+	heap_type_id whole = layouts_whole_member(&inference->layouts, claim->type);
+
+	return claim->fit != LAYOUT_ELEMENT || whole == claim->type ||
+	       !layouts_is_compound(&inference->layouts, whole) ||
+	       content_score(inference, content, whole, 1) >= 0;
+}
+
 static int weigh(const struct inference *inference, const struct content *content,
 		 const struct weak_claim *weak)
 {
@@ -623,6 +635,8 @@ static int weigh(const struct inference *inference, const struct content *conten
 	if (weak->claim.elements > 1 &&
 	    layouts_is_compound(&inference->layouts, weak->claim.type) &&
 	    !do_elements_agree(inference, content->object, &weak->claim))
+		return -1;
+	if (!may_begin_with(inference, content, &weak->claim))
 		return -1;
 	return content_score(inference, content, weak->claim.type, weak->claim.elements);
 }

@@ -380,6 +380,21 @@ static bool fit_flexible(const struct layouts *layouts, heap_type_id type, uint6
 	return true;
 }
 
+heap_type_id layouts_whole_member(const struct layouts *layouts, heap_type_id id)
+{
+	const struct heap_types *types = layouts->types;
+	const struct heap_type *type = &types->types[id];
+
+	for (uint32_t i = 0; type->kind == HEAP_TYPE_UNION && i < type->members; i++) {
+		heap_type_id member =
+			layouts_strip(layouts, types->members[type->first_member + i].type);
+
+		if (layouts_size(layouts, member) == type->size)
+			return member;
+	}
+	return id;
+}
+
 heap_type_id layouts_element(const struct layouts *layouts, heap_type_id type)
 {
 	const struct heap_types *types = layouts->types;

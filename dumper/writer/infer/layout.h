@@ -109,6 +109,12 @@ bool layouts_consists_of(const struct layouts *layouts, heap_type_id whole, heap
 bool layouts_has_pointer(const struct layouts *layouts, heap_type_id whole, uint64_t offset,
 			 heap_type_id pointee);
 
+/**
+ * The first member of a union that has all of its bytes, as that of a union which only delays a constructor; any other
+ * type as it is.
+ */
+heap_type_id layouts_whole_member(const struct layouts *layouts, heap_type_id type);
+
 /** True if any part of a type is an array of bytes, which programs use for any data. */
 bool layouts_has_raw(const struct layouts *layouts, heap_type_id whole);
 

@@ -17,6 +17,7 @@
 
 enum {
 	MIN_OF_ITSELF = 4, // stale pointers may lead to some
+	LEAST_STRIDE = 16, // bytes: of smaller elements a whole number fits too often
 };
 
 HEAP_MUST_CHECK
@@ -35,20 +36,23 @@ static struct heap_error *follow_part(struct inference *inference, const struct 
 	uint64_t size = heap_types_size(inference->layouts.types, part->type);
 	uint64_t address =
 		objects_address(&inference->capture->objects, part->object) + part->offset;
+	uint64_t end = part->offset + size * part->elements;
 	const struct heap_repetition *repetition;
 
 	HEAP_TRY(heap_repetitions_find(&inference->repetitions, part->type, &repetition));
 	for (uint32_t i = heap_edge_from(snapshot, part->object, part->offset);
 	     i < snapshot->edge_first[part->object + 1]; i++) {
 		uint64_t slot = (uint64_t)snapshot->edge_slot[i] * 8;
+		uint64_t offset = slot - part->offset;
 
 		progress_step();
-		if (slot >= part->offset + size)
+		if (slot >= end)
 			break;
-		HEAP_TRY(inference_follow(inference, repetition, slot - part->offset,
+		HEAP_TRY(inference_follow(inference, repetition, offset,
 					  &(struct pointer){ snapshot->edge_target[i],
 							     snapshot->edge_interior[i], false,
-							     false, part->type, address },
+							     false, part->type,
+							     address + offset / size * size },
 					  &snapshot->edge_flags[i]));
 	}
 	return NULL;
@@ -91,6 +95,55 @@ static struct heap_error *add_part(struct inference *inference, const struct hin
 	return is_changed ? NULL : note_changed(pools, found);
 }
 
+// True if all hints of structs in a block are parts of the elements of an array that begins at an offset.
+static bool are_elements(const struct inference *inference, heap_object_id object,
+			 const struct heap_part *first, uint64_t stride)
+{
+	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	     at = inference->hints.list[at].next) {
+		const struct hint *hint = &inference->hints.list[at];
+
+		progress_step();
+		if (pool_hints_is_part(inference, hint) &&
+		    (hint->interior < first->offset ||
+		     !layouts_has(&inference->layouts, first->type, hint->type,
+				  (hint->interior - first->offset) % stride)))
+			return false;
+	}
+	return true;
+}
+
+// True if what lies behind a part reads like more of its type.
+static bool reads_like(const struct inference *inference, const struct heap_part *part,
+		       uint64_t stride, uint64_t more)
+{
+	uint64_t words[CONTENT_WORDS + 1];
+	struct content content;
+
+	content_read_part(inference, part->object, part->offset + stride, stride * more, words,
+			  &content);
+	return content_score(inference, &content,
+			     layouts_whole_member(&inference->layouts, part->type), more) > 0;
+}
+
+// Extends the only part of a block to an array up to its end: hash tables have their slots behind a byte for each.
+static void extend(const struct inference *inference, struct heap_part *part)
+{
+	uint64_t stride = layouts_size(&inference->layouts, part->type);
+	uint64_t room = objects_size(&inference->capture->objects, part->object) - part->offset;
+	uint64_t elements = stride > 0 ? room / stride : 0;
+
+	if (part->offset > 0 && elements > 1 && stride >= LEAST_STRIDE &&
+	    block_may_hold(inference->layouts.block_sizes, part->offset + room,
+			   part->offset + elements * stride) &&
+	    inference->claims.rank[part->object] == RANK_NONE &&
+	    !(inference->capture->objects.flags[part->object] & ARENA_CHUNK) &&
+	    !layouts_is_flexible(&inference->layouts, part->type) &&
+	    are_elements(inference, part->object, part, stride) &&
+	    reads_like(inference, part, stride, elements - 1))
+		part->elements = elements;
+}
+
 // Follows the parts that are new or have a new type.
 HEAP_MUST_CHECK
 static struct heap_error *follow_changed(struct inference *inference, uint64_t *cut)
@@ -101,6 +154,7 @@ static struct heap_error *follow_changed(struct inference *inference, uint64_t *
 		struct heap_part *part = &pools->parts[pools->changed[i]];
 
 		part->evidence = HEAP_EVIDENCE_POINTER;
+		extend(inference, part);
 		// Chunks of one size have nothing else in common.
 		if (inference->claims.rank[part->object] == RANK_NONE &&
 		    !(inference->capture->objects.flags[part->object] & ARENA_CHUNK))
@@ -427,7 +481,8 @@ struct heap_error *pools_finish(struct inference *inference)
 		if (!pool_hints_is_free(inference, part->object, part->offset, part->type) ||
 		    (last && last->object == part->object &&
 		     part->offset - last->offset <
-			     heap_types_size(inference->layouts.types, last->type)))
+			     last->elements *
+				     heap_types_size(inference->layouts.types, last->type)))
 			continue;
 		pools->parts[count] = *part;
 		last = &pools->parts[count++];

@@ -4,7 +4,7 @@
 
 /**
  * Pools: blocks without a type that the program cuts up itself, and their parts, which typed slots
- * point to.
+ * point to. The only part of a block is an array up to its end, if that fits and reads like one.
  */
 
 #include "dumper/writer/infer/layout.h"
