@@ -88,7 +88,9 @@ TRUTH_PARTS := $(wildcard t/truth/*.h t/truth/*-*.c)
 TRUTHS := $(foreach variant,gcc-O0 gcc-O2 $(if $(shell command -v clang++),clang-O2),\
             $(patsubst %,$(BUILD)/truth/%.$(variant),$(TRUTH_C) $(TRUTH_CXX))) \
           $(patsubst %,$(BUILD)/truth/%.gcc-O1-lto,handles parser twins)
-BARE_TRUTHS := $(foreach variant,O0-bare O2-bare O2-stripped,$(TRUTH_CXX:%=$(BUILD)/truth/%.gcc-$(variant)))
+# Most structs of templates have no name without it: no symbol mentions them.
+BARE_CXX := $(filter-out templates,$(TRUTH_CXX))
+BARE_TRUTHS := $(foreach variant,O0-bare O2-bare O2-stripped,$(BARE_CXX:%=$(BUILD)/truth/%.gcc-$(variant)))
 TRUTHS += $(BARE_TRUTHS)
 # Judged without debug information alone, by other compilers and libraries too: by `make truth`.
 OTHER_BARE := $(basename $(notdir $(wildcard t/truth/bare/*.cc)))
@@ -301,7 +303,7 @@ endef
 bare-forms = $(eval $(call truth-bare,$(1)-O0-bare,$(2),-O0,$(3),$(4))) \
 	$(eval $(call truth-bare,$(1)-O2-bare,$(2),-O2,$(3),$(4))) \
 	$(eval $(call truth-bare,$(1)-O2-stripped,$(2),-O2 -s,$(3),$(4)))
-$(call bare-forms,gcc,$(GXX),t/truth,$(TRUTH_CXX))
+$(call bare-forms,gcc,$(GXX),t/truth,$(BARE_CXX))
 $(call bare-forms,gcc,$(GXX),t/truth/bare,$(OTHER_BARE))
 $(call bare-forms,clang,clang++,t/truth/bare,$(OTHER_BARE))
 $(call bare-forms,libcxx,clang++ -stdlib=libc++,t/truth/bare,$(OTHER_BARE))
