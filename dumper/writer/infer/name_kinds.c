@@ -19,11 +19,11 @@
 #include "dumper/writer/base/progress.h"
 
 enum {
-	PREFETCH_DISTANCE = 16, // members
-	MANY_SIZES = 3,         // a site with as many sizes does not allocate single structs
-	REFUTING = 8,           // samples whose contents contradict what the code says of them
-	PIECE = 8192,           // members
-	KNOWN_HINTS = 64,       // that are known to tell of no type, a power of 2
+	PREFETCH_DISTANCE = 8, // members; twice that for the first of two lookups
+	MANY_SIZES = 3,        // a site with as many sizes does not allocate single structs
+	REFUTING = 8,          // samples whose contents contradict what the code says of them
+	PIECE = 8192,          // members
+	KNOWN_HINTS = 64,      // that are known to tell of no type, a power of 2
 };
 
 // The blocks of a kind without a name, with and without hints.
@@ -128,8 +128,8 @@ static heap_object_id hinted_member(const struct inference *inference, const str
 {
 	const heap_object_id *members = inference->kinds.members + kind->first;
 
-	if (number + PREFETCH_DISTANCE < kind->count)
-		heap_prefetch(&inference->hints.head[members[number + PREFETCH_DISTANCE]]);
+	if (number + 2 * PREFETCH_DISTANCE < kind->count)
+		heap_prefetch(&inference->hints.head[members[number + 2 * PREFETCH_DISTANCE]]);
 	return members[number];
 }
 
