@@ -14,8 +14,8 @@
 
 enum {
 	// Blocks are compressed in parallel and written in order: those of a column one by one, others a
-	// batch at a time. Three per thread keep all threads busy; more would cost memory, over a megabyte each.
-	BATCH_PER_THREAD = 3,
+	// batch at a time. Two per thread keep all threads busy; more would cost memory, over a megabyte each.
+	BATCH_PER_THREAD = 2,
 	BATCH_MAX = 16,
 	LEVEL = 1,
 	WINDOW_BITS = 15,
