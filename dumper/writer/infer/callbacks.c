@@ -4,9 +4,12 @@
 #include "dumper/writer/base/progress.h"
 
 enum {
+	MAX_TABLE = 16,    // members of a table before its first function
 	MAX_DEPTH = 4,     // of structs in structs
 	MAX_VISITS = 4096, // members; several may be at one place, and nested in each other
 };
+
+typedef bool pointer_test(const struct layouts *layouts, const struct heap_type *type);
 
 static bool is_callback(const struct layouts *layouts, const struct heap_type *type)
 {
@@ -15,13 +18,31 @@ static bool is_callback(const struct layouts *layouts, const struct heap_type *t
 		       HEAP_TYPE_FUNCTION;
 }
 
+// True for a pointer to a struct that has a callback.
+static bool is_table(const struct layouts *layouts, const struct heap_type *type)
+{
+	const struct heap_types *types = layouts->types;
+	const struct heap_type *table = &types->types[layouts_strip(layouts, type->target)];
+
+	if (type->kind != HEAP_TYPE_POINTER || table->kind != HEAP_TYPE_STRUCT)
+		return false;
+	for (uint32_t i = 0; i < table->members && i < MAX_TABLE; i++) {
+		const struct heap_member *member = &types->members[table->first_member + i];
+
+		if (is_callback(layouts, &types->types[layouts_strip(layouts, member->type)]))
+			return true;
+	}
+	return false;
+}
+
 // @param left  members that may still be visited
-static uint64_t find_in(const struct layouts *layouts, heap_type_id id, int depth, uint32_t *left)
+static uint64_t find_in(const struct layouts *layouts, pointer_test *test, heap_type_id id,
+			int depth, uint32_t *left)
 {
 	const struct heap_types *types = layouts->types;
 	const struct heap_type *type = &types->types[layouts_strip(layouts, id)];
 
-	if (is_callback(layouts, type))
+	if (test(layouts, type))
 		return 0;
 	if (type->kind == HEAP_TYPE_UNION || !heap_types_has_members(type) || depth == MAX_DEPTH)
 		return NO_CALLBACK;
@@ -30,7 +51,7 @@ static uint64_t find_in(const struct layouts *layouts, heap_type_id id, int dept
 		uint64_t found;
 
 		--*left;
-		found = find_in(layouts, member->type, depth + 1, left);
+		found = find_in(layouts, test, member->type, depth + 1, left);
 		if (found != NO_CALLBACK)
 			return member->offset + found;
 	}
@@ -40,8 +61,10 @@ static uint64_t find_in(const struct layouts *layouts, heap_type_id id, int dept
 uint64_t callbacks_find(const struct layouts *layouts, heap_type_id type)
 {
 	uint32_t left = MAX_VISITS;
-	uint64_t result = find_in(layouts, type, 0, &left);
+	uint64_t result = find_in(layouts, is_callback, type, 0, &left);
 
+	if (result == NO_CALLBACK)
+		result = find_in(layouts, is_table, type, 0, &left);
 	progress_steps(MAX_VISITS - left);
 	return result;
 }

@@ -14,7 +14,10 @@
 
 #define NO_CALLBACK UINT64_MAX
 
-/** The offset of the first pointer to a function in a type, outside its unions and arrays; or NO_CALLBACK. */
+/**
+ * The offset of the first pointer to a function in a type, outside its unions and arrays; or else of the first
+ * pointer to a struct with such pointers, as a table of operations; or NO_CALLBACK.
+ */
 uint64_t callbacks_find(const struct layouts *layouts, heap_type_id type);
 
 #endif

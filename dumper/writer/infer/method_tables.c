@@ -230,6 +230,39 @@ static struct heap_error *add_table(struct search *search, struct method_tables 
 			     (uint32_t)tables->list.count - 1);
 }
 
+// --- callbacks ---------------------------------------------------------------------
+
+HEAP_MUST_CHECK
+static struct heap_error *add_callback(struct search *search, struct method_tables *tables,
+				       const struct head_word *word)
+{
+	struct method_table callback = { .address = word->word,
+					 .blocks = word->count,
+					 .object = HEAP_NO_OBJECT,
+					 .first_receiver = (uint32_t)tables->receivers.count };
+
+	HEAP_TRY(add_function(search, tables, &callback, word->word));
+	if (callback.receivers == 0)
+		return NULL;
+	HEAP_TRY(heap_array_append(&tables->callbacks, callback));
+	return heap_hash_add(&tables->by_callback, heap_hash_u64(callback.address),
+			     (uint32_t)tables->callbacks.count - 1);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_callbacks(struct search *search, struct method_tables *tables)
+{
+	const struct head_words *heads = search->heads;
+
+	for (size_t i = 0; i < heads->list.count && !progress_is_late(); i++) {
+		progress_flush();
+		if (heads->list.items[i].count >= MIN_BLOCKS &&
+		    is_code(search, heads->list.items[i].word))
+			HEAP_TRY(add_callback(search, tables, &heads->list.items[i]));
+	}
+	return NULL;
+}
+
 // --- all -------------------------------------------------------------------------
 
 static void find_bounds(struct search *search)
@@ -265,6 +298,7 @@ static struct heap_error *find_all(struct search *search, struct method_tables *
 		return heap_error_out_of_memory();
 	find_bounds(search);
 	HEAP_TRY(add_tables(search, tables, search->heads));
+	HEAP_TRY(add_callbacks(search, tables));
 	if (!search->heads->has_code)
 		return NULL;
 	HEAP_TRY(count_edges(search));
@@ -292,8 +326,10 @@ struct heap_error *method_tables_init(struct method_tables *tables, struct captu
 void method_tables_deinit(struct method_tables *tables)
 {
 	heap_array_deinit(&tables->list);
+	heap_array_deinit(&tables->callbacks);
 	heap_array_deinit(&tables->receivers);
 	heap_hash_table_deinit(&tables->by_address);
+	heap_hash_table_deinit(&tables->by_callback);
 }
 
 const struct method_table *method_tables_find(const struct method_tables *tables, uint64_t address)
@@ -302,4 +338,13 @@ const struct method_table *method_tables_find(const struct method_tables *tables
 				     tables->list.items[i].address == address);
 
 	return at == HEAP_HASH_NONE ? NULL : &tables->list.items[at];
+}
+
+const struct method_table *method_tables_find_callback(const struct method_tables *tables,
+						       uint64_t address)
+{
+	uint32_t found = heap_hash_find(&tables->by_callback, heap_hash_u64(address), i,
+					tables->callbacks.items[i].address == address);
+
+	return found == HEAP_HASH_NONE ? NULL : &tables->callbacks.items[found];
 }

@@ -10,6 +10,8 @@
  *
  * The functions know the type of their receiver: that of the first parameter, or of the local variable
  * that it is cast to. So debug information limits the types of the blocks.
+ *
+ * A callback, which is in the heads of blocks itself, likewise knows the type of the void * that it is called with.
  */
 
 #include "dumper/writer/scan/capture.h"
@@ -39,8 +41,9 @@ struct method_table {
 
 struct method_tables {
 	struct HEAP_ARRAY(struct method_table) list;
+	struct HEAP_ARRAY(struct method_table) callbacks; /**< each of one function, its address */
 	struct HEAP_ARRAY(struct method_receiver) receivers;
-	struct heap_hash_table by_address;
+	struct heap_hash_table by_address, by_callback;
 };
 
 /** Finds the tables, and the types of their receivers, which may add types to the capture's. */
@@ -52,5 +55,9 @@ void method_tables_deinit(struct method_tables *tables);
 
 /** The table that begins at an address, or NULL. */
 const struct method_table *method_tables_find(const struct method_tables *tables, uint64_t address);
+
+/** Likewise the callback at an address. */
+const struct method_table *method_tables_find_callback(const struct method_tables *tables,
+						       uint64_t address);
 
 #endif

@@ -22,6 +22,7 @@ enum {
 	MIN_MEASURED = 8,    // targets, for their lengths to count
 	MIN_VOTERS = 5,      // targets with a name, for the others to have it
 	AGREEING = 95,       // per cent of them
+	MIN_HANDLED = 8,     // targets, for a callback to tell their type by its size alone
 };
 
 // The targets of void pointers at one place.
@@ -46,6 +47,7 @@ struct void_place {
 	struct self_length length;   // its type also for MEANS_TYPE and MEANS_BYTES
 	struct header_member number; // MEANS_BYTES: that of the bytes
 	bool is_partial;             // some samples have no name, and others voted
+	bool is_handled;             // the callback has told the type
 	enum rank rank;
 };
 
@@ -302,16 +304,20 @@ static struct void_place *find_place(const struct search *search,
 	return found == HEAP_HASH_NONE ? NULL : &search->places.items[found];
 }
 
-// The callback of the value that has a pointer; 0 if it has none. @param place  of the pointer
+// The callback of the value that has a pointer, or its table of functions; 0 if it has none.
+// @param place  of the pointer
 static uint64_t read_callback(const struct search *search, const struct void_place *place,
 			      const struct void_pointer *pointer)
 {
+	const struct capture *capture = search->inference->capture;
 	uint64_t callback = 0;
 
 	if (place->callback_at != NO_CALLBACK)
 		pages_read(search->inference->pages, pointer->value + place->callback_at, &callback,
 			   sizeof(callback));
-	return callback;
+	// Code that is compiled as the program runs is in no module, and objects with functions of their own are no
+	// tables: there may be as many as values.
+	return modules_find(&capture->modules, callback) ? callback : 0;
 }
 
 // The place that tells what a pointer leads to: that with its callback, if all of them together do not tell all.
@@ -462,6 +468,62 @@ static bool find_vote(const struct search *search, struct void_place *place)
 	       layouts_is_compound(&inference->layouts, elected);
 }
 
+// True if nearly all targets may be of a type. Where sizes are not exact, contents speak for it, or there are many.
+static bool may_all_be(const struct search *search, const struct void_place *place,
+		       heap_type_id type)
+{
+	const struct inference *inference = search->inference;
+	uint32_t agreeing = 0, proving = 0;
+
+	for (uint32_t i = 0; i < place->kept; i++) {
+		heap_object_id target = place->samples[i].target;
+		struct layout_claim claim = inference_fit(inference, type, target);
+		struct content content;
+		int score;
+
+		if (claim.fit == LAYOUT_NONE || claim.elements != 1 ||
+		    hints_ask(inference, target, type) == VERDICT_AGAINST ||
+		    (claims_are_good(&inference->claims, target) &&
+		     inference->capture->snapshot.type[target] != type))
+			continue;
+		content_read(inference, target, search->words, &content);
+		score = content_score(inference, &content, type, 1);
+		agreeing += score >= 0;
+		proving += score > 0 || inference_slack(inference, target) == 0;
+	}
+	return (proving > 0 || place->kept >= MIN_HANDLED) &&
+	       are_enough(agreeing, place->kept, AGREEING);
+}
+
+// Finds the only struct that the callback, or the functions of a table, handle and that the targets may be.
+static bool find_handled(const struct search *search, struct void_place *place)
+{
+	const struct inference *inference = search->inference;
+	const struct method_tables *tables = &inference->pointer_tags.tables;
+	const struct method_table *functions = NULL;
+	heap_type_id found = HEAP_NO_TYPE;
+
+	if (place->callback != 0)
+		functions = method_tables_find_callback(tables, place->callback);
+	if (place->callback != 0 && !functions)
+		functions = method_tables_find(tables, place->callback);
+	for (uint32_t i = 0; functions && i < functions->receivers; i++) {
+		heap_type_id type = tables->receivers.items[functions->first_receiver + i].type;
+
+		// Functions get what has the pointer, too.
+		if (type == place->type || type == found ||
+		    !layouts_is_compound(&inference->layouts, type) ||
+		    !may_all_be(search, place, type))
+			continue;
+		if (found != HEAP_NO_TYPE)
+			return false;
+		found = type;
+	}
+	place->length.type = found;
+	place->is_handled = found != HEAP_NO_TYPE;
+	return place->is_handled;
+}
+
 // True if the type of a block may be known: not if its code has no debug information.
 static bool may_be_known(const struct capture *capture, heap_object_id object)
 {
@@ -512,7 +574,7 @@ static struct heap_error *find_meaning(struct search *search, struct void_place 
 		place->meaning = MEANS_LENGTH;
 		return NULL;
 	}
-	if (find_vote(search, place)) {
+	if (find_vote(search, place) || find_handled(search, place)) {
 		place->meaning = MEANS_TYPE;
 		return NULL;
 	}
@@ -565,6 +627,7 @@ static struct heap_error *claim_target(struct search *search, const struct void_
 	struct inference *inference = search->inference;
 	const struct void_place *place = find_telling(search, pointer);
 	bool is_tagged = place && place->meaning == MEANS_TAGGED;
+	enum heap_evidence evidence = HEAP_EVIDENCE_VOTE;
 	struct layout_claim claim;
 
 	if (!place || claims_rank(&inference->claims, pointer->target) <= place->rank)
@@ -572,10 +635,13 @@ static struct heap_error *claim_target(struct search *search, const struct void_
 	claim = fit(search, place, pointer);
 	if (claim.fit == LAYOUT_NONE)
 		return NULL;
+	if (is_tagged)
+		evidence = HEAP_EVIDENCE_TAG;
+	else if (place->is_handled)
+		evidence = HEAP_EVIDENCE_METHODS;
 	++*search->claimed;
 	return claims_add(&inference->claims, place->rank,
-			  &(struct claim){ pointer->target, claim.type, claim.elements,
-					   is_tagged ? HEAP_EVIDENCE_TAG : HEAP_EVIDENCE_VOTE,
+			  &(struct claim){ pointer->target, claim.type, claim.elements, evidence,
 					   is_tagged && pointer->is_sure });
 }
 
