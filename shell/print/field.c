@@ -11,12 +11,15 @@
 enum {
 	MAX_PATH = 512,
 	MAX_DEPTH = 32,
+	MAX_VISITS = 1 << 12, // members of unions in unions
 };
 
 struct path {
 	const struct heap_types *types;
 	heap_type_id wanted; // where to end; HEAP_NO_TYPE: at what is no structure
 	bool found;          // the way ended there
+	heap_type_id
+		target; // of the pointer at the end, by which a member of a union is chosen; HEAP_NO_TYPE: unknown
 	char text[MAX_PATH];
 	size_t length;
 };
@@ -40,6 +43,61 @@ static bool holds_pointer(const struct heap_types *types, heap_type_id type)
 	return kind == HEAP_TYPE_POINTER || kind == HEAP_TYPE_REFERENCE;
 }
 
+// True if a member reaches to an offset. The last one may be a flexible array.
+static bool covers(const struct heap_types *types, const struct heap_type *type, uint32_t number,
+		   uint64_t offset)
+{
+	const struct heap_member *member = &types->members[type->first_member + number];
+	uint64_t size = heap_types_size(types, member->type);
+
+	return !(member->flags & HEAP_MEMBER_VIRTUAL_BASE) && offset >= member->offset &&
+	       (offset - member->offset < size || (size == 0 && number + 1 == type->members));
+}
+
+// True if some member at an offset of a type is a pointer to a target. @param left  members that may still be visited
+static bool may_lead_to(const struct heap_types *types, heap_type_id id, uint64_t offset,
+			heap_type_id target, int depth, uint32_t *left)
+{
+	const struct heap_type *type = &types->types[heap_types_strip(types, id)];
+
+	if (type->kind == HEAP_TYPE_POINTER)
+		return offset == 0 && heap_types_strip(types, type->target) == target;
+	if (depth == MAX_DEPTH ||
+	    (type->kind == HEAP_TYPE_ARRAY && heap_types_size(types, type->target) == 0))
+		return false;
+	if (type->kind == HEAP_TYPE_ARRAY)
+		return may_lead_to(types, type->target,
+				   offset % heap_types_size(types, type->target), target, depth + 1,
+				   left);
+	for (uint32_t i = 0; heap_types_has_members(type) && i<type->members && * left> 0; i++) {
+		const struct heap_member *member = &types->members[type->first_member + i];
+
+		--*left;
+		if (covers(types, type, i, offset) &&
+		    may_lead_to(types, member->type, offset - member->offset, target, depth + 1,
+				left))
+			return true;
+	}
+	return false;
+}
+
+// The member of a union that leads to a target, if one does.
+static const struct heap_member *find_leading(const struct heap_types *types,
+					      const struct heap_type *type, uint64_t offset,
+					      heap_type_id target)
+{
+	uint32_t left = MAX_VISITS;
+
+	for (uint32_t i = 0; target != HEAP_NO_TYPE && i < type->members; i++) {
+		const struct heap_member *member = &types->members[type->first_member + i];
+
+		if (covers(types, type, i, offset) &&
+		    may_lead_to(types, member->type, offset - member->offset, target, 0, &left))
+			return member;
+	}
+	return NULL;
+}
+
 // The member at that offset; of a union, the one that is a pointer if there is one.
 static const struct heap_member *find_member(const struct heap_types *types,
 					     const struct heap_type *type, uint64_t offset)
@@ -48,10 +106,8 @@ static const struct heap_member *find_member(const struct heap_types *types,
 
 	for (uint32_t i = 0; i < type->members; i++) {
 		const struct heap_member *member = &types->members[type->first_member + i];
-		uint64_t size = heap_types_size(types, member->type);
 
-		if ((member->flags & HEAP_MEMBER_VIRTUAL_BASE) || offset < member->offset ||
-		    (offset - member->offset >= size && !(size == 0 && i + 1 == type->members)))
+		if (!covers(types, type, i, offset))
 			continue;
 		if (!found ||
 		    (!holds_pointer(types, found->type) &&
@@ -92,8 +148,13 @@ static uint64_t descend(struct path *path, heap_type_id id, uint64_t offset)
 		if (!heap_types_has_members(type))
 			return offset;
 
-		const struct heap_member *member = find_member(types, type, offset);
+		const struct heap_member *member =
+			type->kind == HEAP_TYPE_UNION
+				? find_leading(types, type, offset, path->target)
+				: NULL;
 
+		if (!member)
+			member = find_member(types, type, offset);
 		if (!member)
 			return offset;
 		if (member->name && !(member->flags & HEAP_MEMBER_BASE))
@@ -111,17 +172,32 @@ static const char *finish(struct session *session, struct path *path, uint64_t r
 	return session_format(session, "%s", path->text);
 }
 
+// The type of what an object's pointer at an offset leads to; HEAP_NO_TYPE: unknown, also where a command needs no
+// edges.
+static heap_type_id target_of(const struct heap_snapshot *snapshot, heap_object_id object,
+			      uint64_t offset)
+{
+	uint32_t edge = snapshot->edge_slot && snapshot->edge_target
+				? heap_edge_at(snapshot, object, offset)
+				: UINT32_MAX;
+
+	return edge == UINT32_MAX ? HEAP_NO_TYPE : snapshot->type[snapshot->edge_target[edge]];
+}
+
 const char *field_of_object(struct session *session, heap_object_id object, uint64_t offset)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
 	heap_type_id type = snapshot->type[object];
 	uint64_t stride = heap_types_size(&snapshot->types, type);
-	struct path path = { .types = &snapshot->types };
+	struct path path = { .types = &snapshot->types,
+			     .target = target_of(snapshot, object, offset) };
+	bool is_array = snapshot->elements[object] > 1;
 
 	if (type == HEAP_NO_TYPE)
 		return session_format(session, "+0x%" PRIx64, offset);
-	if (snapshot->elements[object] > 1 && stride > 0 &&
-	    !heap_types_flexible(&snapshot->types, type, NULL, NULL)) {
+	// A lone pointer is the first element of an array that may have others.
+	is_array |= holds_pointer(&snapshot->types, type);
+	if (is_array && stride > 0 && !heap_types_flexible(&snapshot->types, type, NULL, NULL)) {
 		append(&path, "[%" PRIu64 "]", offset / stride);
 		offset %= stride;
 	}
