@@ -270,9 +270,21 @@ static void print_table(struct session *session, const char *key, struct entry *
 			  describe_bytes(session, rest.bytes), percent(rest.bytes, all), others);
 }
 
+// @param key  a type, or the number of types for pools whose parts have types
 static const char *type_name(struct session *session, uint32_t key)
 {
+	if (key == session->snapshot->types.count)
+		return "(pools)";
 	return key == HEAP_NO_TYPE ? "(untyped)" : describe_type(session, key);
+}
+
+static uint32_t type_key(const struct heap_snapshot *snapshot, heap_object_id object)
+{
+	heap_type_id type = snapshot->type[object];
+
+	return type == HEAP_NO_TYPE && heap_snapshot_part_count(snapshot, object) > 0
+		       ? snapshot->types.count
+		       : type;
 }
 
 static const char *module_name(struct session *session, uint32_t key)
@@ -322,8 +334,9 @@ static void print_totals(struct session *session, const struct amount *all,
 HEAP_MUST_CHECK
 static struct heap_error *load_summary(struct session *session)
 {
-	HEAP_TRY(heap_snapshot_load(session->snapshot,
-				    HEAP_COLUMN_SIZE | HEAP_COLUMN_TYPE | HEAP_COLUMN_SITE));
+	HEAP_TRY(heap_snapshot_load(session->snapshot, HEAP_COLUMN_SIZE | HEAP_COLUMN_TYPE |
+							       HEAP_COLUMN_SITE |
+							       HEAP_COLUMN_PARTS));
 	HEAP_TRY(session_edges(session));
 	return heap_graph_need_reach(session->graph);
 }
@@ -363,7 +376,7 @@ static enum command_status summary_run(struct session *session, int argc, char *
 	struct heap_error *error = load_summary(session);
 	struct entry *reaches = make_entries(session, REACH_KEYS);
 	struct entry *modules = make_entries(session, snapshot->module_count + 1);
-	struct entry *types = make_entries(session, snapshot->types.count);
+	struct entry *types = make_entries(session, snapshot->types.count + 1);
 
 	if (!error && (!reaches || !modules || !types))
 		error = heap_error_out_of_memory();
@@ -378,13 +391,13 @@ static enum command_status summary_run(struct session *session, int argc, char *
 		if (snapshot->type[i] != HEAP_NO_TYPE)
 			add(&typed, size);
 		add(&modules[snapshot->sites[snapshot->site[i]].module + 1].amount, size);
-		add(&types[snapshot->type[i]].amount, size);
+		add(&types[type_key(snapshot, i)].amount, size);
 	}
 	output_open_object(session->output, NULL);
 	print_totals(session, &all, &typed);
 	print_table(session, "reachability", reaches, REACH_KEYS, all.bytes, reach_name);
 	print_table(session, "module", modules, snapshot->module_count + 1, all.bytes, module_name);
-	print_table(session, "type", types, snapshot->types.count, all.bytes, type_name);
+	print_table(session, "type", types, snapshot->types.count + 1, all.bytes, type_name);
 	output_close(session->output);
 	return snapshot->object_count ? COMMAND_OK : COMMAND_NOTHING;
 }

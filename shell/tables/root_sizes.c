@@ -5,6 +5,7 @@
 #include "lib/base/hash_table.h"
 #include "shell/base/format.h"
 #include "shell/print/describe.h"
+#include "shell/print/part.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -35,6 +36,7 @@ struct heap_error *root_groups_by_root(struct session *session, struct root_grou
 struct part {
 	size_t row;
 	uint32_t kind; // a type, or the number of types + a site
+	heap_object_id example;
 	uint64_t objects;
 	uint64_t bytes;
 };
@@ -58,7 +60,7 @@ static struct heap_error *count_object(const struct heap_snapshot *snapshot, str
 
 	if (found == HEAP_HASH_NONE) {
 		found = (uint32_t)parts->count;
-		HEAP_TRY(heap_array_append(parts, (struct part){ row, kind, 0, 0 }));
+		HEAP_TRY(heap_array_append(parts, (struct part){ row, kind, object, 0, 0 }));
 		HEAP_TRY(heap_hash_add(&parts->by_kind, hash, found));
 	}
 	parts->items[found].objects++;
@@ -80,10 +82,16 @@ static int compare_parts(const void *left, const void *right)
 static const char *describe_part(struct session *session, const struct part *part)
 {
 	uint32_t types = session->snapshot->types.count;
+	heap_type_id inside;
 
 	if (part->kind < types)
 		return session_format(session, "%" PRIu64 " %s", part->objects,
 				      describe_type(session, part->kind));
+	inside = part_main_type(session, part->example);
+	if (inside != HEAP_NO_TYPE)
+		return session_format(session, "%" PRIu64 " pool%s of %s by %s", part->objects,
+				      format_plural(part->objects), describe_type(session, inside),
+				      describe_site(session, part->kind - types));
 	return session_format(session, "%" PRIu64 " untyped of %s", part->objects,
 			      describe_site(session, part->kind - types));
 }
@@ -118,8 +126,8 @@ static struct heap_error *find_types(struct session *session, const struct root_
 	const struct heap_snapshot *snapshot = session->snapshot;
 	uint32_t first = HEAP_CLASS_JOINT(groups->count);
 	struct parts parts = { 0 };
-	struct heap_error *error =
-		heap_snapshot_load(session->snapshot, HEAP_COLUMN_TYPE | HEAP_COLUMN_SITE);
+	struct heap_error *error = heap_snapshot_load(
+		session->snapshot, HEAP_COLUMN_TYPE | HEAP_COLUMN_SITE | HEAP_COLUMN_PARTS);
 
 	for (heap_object_id i = 0; !error && i < snapshot->object_count; i++) {
 		uint32_t class = heap_joint_class(groups->all, groups->joint, i);
