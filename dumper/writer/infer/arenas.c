@@ -32,6 +32,7 @@ enum {
 	FORMATS = 2 * (1 + 2 + 3 + 4 + 6),
 	MIN_CHUNKS = 32, // and
 	MIN_HITS = 16,   // pointers to where chunks begin, for a format to be accepted
+	MIN_EQUAL = 128, // chunks, if all have one size
 	SURE_CHUNKS = 4, // do not follow each other by chance
 	STARTS = 8,      // different heads of blocks
 	COUNTED_STARTS = 64,
@@ -396,10 +397,21 @@ static int compare_starts(const void *left, const void *right)
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
+/*
+ * True if chunks of one size are more than an array whose elements have a constant: most are pointed to behind
+ * their header, and hardly anywhere else. A struct may have its own size, which counts all of it.
+ */
+static bool are_equal_chunks(const struct trial *trial)
+{
+	return !trial->format.is_whole && trial->format.header > WORD &&
+	       trial->chunks >= MIN_EQUAL && trial->hits * 2 >= trial->chunks &&
+	       trial->inside * 16 <= trial->hits;
+}
+
 static bool is_accepted(const struct trial *trial)
 {
 	return trial->chunks >= MIN_CHUNKS && trial->hits >= MIN_HITS &&
-	       trial->hits * 2 >= trial->inside && trial->has_sizes;
+	       trial->hits * 2 >= trial->inside && (trial->has_sizes || are_equal_chunks(trial));
 }
 
 // Moves the formats that are accepted to the front.

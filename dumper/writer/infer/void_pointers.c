@@ -20,6 +20,7 @@ enum {
 	MIN_TAGGED = 4,      // targets, for their tags to count
 	TAGGED = 80,         // per cent of them
 	MIN_MEASURED = 8,    // targets, for their lengths to count
+	MIN_EQUAL = 16,      // targets of one size, for their lengths to count
 	MIN_VOTERS = 5,      // targets with a name, for the others to have it
 	AGREEING = 95,       // per cent of them
 	MIN_HANDLED = 8,     // targets, for a callback to tell their type by its size alone
@@ -400,7 +401,7 @@ static bool are_tagged(const struct search *search, const struct void_place *pla
 	return place->kept >= MIN_TAGGED && are_enough(tagged, place->kept, TAGGED);
 }
 
-// True if nearly all targets have their own length at a place, and are not all of one size.
+// True if nearly all targets have their own length at a place. If all are of one size, there have to be many.
 static bool are_measured(const struct search *search, const struct void_place *place,
 			 const struct self_length *length)
 {
@@ -412,7 +413,8 @@ static bool are_measured(const struct search *search, const struct void_place *p
 		have_sizes |= inference_size(search->inference, place->samples[i].target) !=
 			      inference_size(search->inference, place->samples[0].target);
 	}
-	return have_sizes && are_enough(measured, place->kept, AGREEING);
+	return (have_sizes || place->kept >= MIN_EQUAL) &&
+	       are_enough(measured, place->kept, AGREEING);
 }
 
 // Finds the only struct whose length the targets have.
