@@ -243,8 +243,8 @@ static struct heap_error *take_once(struct target *target, const struct foreign_
 					 "paused container)",
 					 (int)target->process.pid);
 	block_signals(&before);
-	if (hold_ns != 0)
-		priority_raise();
+	// Who is stopped should not wait for this program's turn among many.
+	priority_raise();
 	error = frozen_copy_create(&target->process, &target->status, hold_ns, &copy);
 	priority_restore(); // writing has time
 	sigprocmask(SIG_SETMASK, &before, NULL);

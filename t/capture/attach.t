@@ -217,6 +217,23 @@ SKIP: {
     is_whole($program, "steady\n", "another user's");
 }
 
+# Among hundreds of threads that run, attach would wait for a processor while those are stopped: it is real-time
+# before it touches the first one, and no longer once there is a copy.
+SKIP: {
+    skip 'no strace, or none of a sanitizer', 3 if $ENV{SANITIZE} || system('strace -o /dev/null true 2>/dev/null') != 0;
+    skip 'no real-time scheduling here', 3 if system('chrt -f 10 true 2>/dev/null') != 0;
+    my $program = Heapsh->start('kinds', bare => 1);
+    my ($file, $log) = map { "$program->{directory}/$_" } qw(urgent.snap log);
+    is system("strace -e trace=ptrace,sched_setscheduler -o $log $build/heapsnap attach --types none --file $file $program->{pid} >/dev/null"), 0,
+        'real-time: taken';
+    # Not all versions of strace know the flag that children inherit nothing.
+    open my $in, '<', $log or die $!;
+    my $calls = join '', map { /^sched_setscheduler.*(FIFO|0x40000001)/ ? 'raised ' : /^sched_setscheduler/ ? 'restored ' : /(SEIZE)/ ? "$1 " : () } <$in>;
+    like $calls, qr/^raised SEIZE /, 'real-time: before a thread is stopped';
+    like $calls, qr/SEIZE restored $/, 'real-time: not for longer';
+    $program->finish;
+}
+
 # Each call that the victim is made to do takes long: then the other threads are stopped before the
 # holder is made. strace(1) delays the waiting for the victim.
 SKIP: {
