@@ -59,6 +59,19 @@ SKIP: {
 }
 kill 'KILL', $program->{pid};
 
+# A core file has all pages of a mapping, and only those that were written to may hold blocks.
+for ([ 6 << 10, '6 MiB of anonymous memory hold no block of a known allocator' ], [ 500, '' ]) {
+  SKIP: {
+        my ($used, $doubts) = @$_;
+        my $pools = Heapsh->start('mapped-pools', bare => 1, args => [$used]);
+        my $folder = $pools->{directory};
+        skip 'no gcore', 1 unless has('gcore') && system("gcore -o $folder/pools $pools->{pid} >/dev/null 2>&1") == 0;
+        my ($file, $output) = take("$folder/pools.$pools->{pid}");
+        is $file && Heapsh::ask_json($file, 'info')->{doubts}, $doubts, "pools of its own, $used KiB: what is said" or diag $output;
+        $pools->finish;
+    }
+}
+
 # A process under heapsnap: the library's tables are in the core file, too.
 SKIP: {
     my $prepared = Heapsh->start('rounds');

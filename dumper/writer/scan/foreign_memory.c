@@ -3,10 +3,37 @@
 
 #include "lib/base/search.h"
 
+#include <string.h>
+
+enum {
+	PAGE = 4096,
+	SAMPLE = 256, // pages of each mapping
+};
+
+static bool is_written(const struct image *image, uint64_t page)
+{
+	char bytes[PAGE];
+
+	image_read_padded(image, page, bytes, sizeof(bytes));
+	return bytes[0] != 0 || memcmp(bytes, bytes + 1, sizeof(bytes) - 1) != 0;
+}
+
+// A core file has all pages of a mapping: those that are not zeros, by a sample.
+static uint64_t written_bytes(const struct image *image, uint64_t start, uint64_t end)
+{
+	uint64_t step = (end - start) / PAGE / SAMPLE + 1, pages = 0;
+
+	for (uint64_t at = start; at < end; at += step * PAGE)
+		pages += is_written(image, at);
+	return pages * step * PAGE < end - start ? pages * step * PAGE : end - start;
+}
+
 static uint64_t touched_bytes(const struct image *image, uint64_t start, uint64_t end)
 {
 	uint64_t bytes = 0, until = start;
 
+	if (image->core)
+		return written_bytes(image, start, end);
 	while (start < end) {
 		start = image_skip_untouched(image, start, end, &until);
 		if (start >= end || until <= start)
