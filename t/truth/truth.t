@@ -29,6 +29,7 @@ $floor{templates} = [100, 100];    # chunks with their length, slots behind cont
 $floor{requests} = [100, 100];    # slices of buffers, and arrays as large as a struct
 $floor{xml} = [98.5, 99.9];    # nothing tells the type of comments
 $floor{front} = [85, 99.9];    # where the code is not optimised, nothing tells nodes with one pointer apart
+$floor{bank} = [99.5, 99.9];    # the headers of growing arrays are no elements
 $floor{notes} = [100, 100];    # callbacks tell what void pointers lead to
 $floor{regex} = [99.9, 99.9];    # leaked sets of characters
 my $repeats = 5;

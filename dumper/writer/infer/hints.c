@@ -626,6 +626,10 @@ static int weigh(const struct inference *inference, const struct content *conten
 		return -1;
 	if (weak->is_read || (is_text && weak->either))
 		return content_is_text(inference, content, size) ? TEXT_SCORE : -1;
+	// A pointer behind a header leads to no element in the middle of an array.
+	if (weak->claim.fit == LAYOUT_ELEMENT &&
+	    content_score(inference, content, weak->claim.type, 1) < 0)
+		return -1;
 	if (weak->claim.fit == LAYOUT_SLACK && weak->claim.elements == 1 &&
 	    hints_may_be_part(inference, content, weak->claim.type, 0))
 		return -1;
