@@ -147,7 +147,7 @@ static int pointer_score(const struct check *check, uint64_t offset, heap_type_i
 	if (types->types[pointee].kind == HEAP_TYPE_FUNCTION)
 		return CONTRADICTED;
 
-	uint64_t interior = word - objects_address(&capture->objects, target);
+	uint64_t interior = objects_untag(word) - objects_address(&capture->objects, target);
 	uint64_t prefix = inference_prefix(inference, target);
 
 	if (interior < prefix)

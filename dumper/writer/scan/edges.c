@@ -37,10 +37,11 @@ struct scan {
 
 // A word that may be a pointer.
 struct candidate {
-	uint64_t word;
+	uint64_t word;         // without its tag
 	heap_object_id object; // that it lies in
 	uint32_t slot;
 	heap_object_id target;
+	bool is_tagged; // in the bits above those of addresses
 };
 
 struct edge {
@@ -117,12 +118,16 @@ static struct heap_error *resolve(struct part *part)
 		heap_object_id target = candidate->target;
 
 		if (target == HEAP_NO_OBJECT || !objects_holds(objects, target, candidate->word)) {
-			HEAP_TRY(note_other(part, candidate));
+			if (!candidate->is_tagged)
+				HEAP_TRY(note_other(part, candidate));
 			continue;
 		}
 
 		uint64_t interior = candidate->word - objects_address(objects, target);
 
+		// Most other words are no pointers: objects_resolve().
+		if (candidate->is_tagged && interior != 0)
+			continue;
 		part->edges.items[part->edges.count++] = (struct edge){
 			.object = candidate->object,
 			.target = target,
@@ -143,12 +148,18 @@ static struct heap_error *scan_object(struct part *part, const uint64_t *words, 
 
 	for (size_t i = 0; i < count; i++) {
 		uint64_t word = words[i];
-		struct candidate candidate = { word, part->object, (uint32_t)(slot + i), 0 };
+		struct candidate candidate = { word, part->object, (uint32_t)(slot + i), 0, false };
 
 		if (word - low >= length) {
-			if (word >= PAGE)
+			if (word < PAGE)
+				continue;
+			if (!objects_may_have_tag(part->scan->objects, word) ||
+			    objects_untag(word) - low >= length) {
 				HEAP_TRY(note_other(part, &candidate));
-			continue;
+				continue;
+			}
+			candidate.word = objects_untag(word);
+			candidate.is_tagged = true;
 		}
 		part->batch[part->waiting++] = candidate;
 		if (part->waiting == BATCH)

@@ -114,9 +114,12 @@ static struct heap_error *find_pointer(void *context, uint64_t address, const ui
 {
 	struct pointer_search *search = context;
 
+	uint64_t interior;
+
 	(void)address;
 	for (size_t i = 0; !search->found && i < count; i++)
-		search->found = objects_find(search->objects, words[i]) != HEAP_NO_OBJECT;
+		search->found =
+			objects_resolve(search->objects, words[i], &interior) != HEAP_NO_OBJECT;
 	return NULL;
 }
 

@@ -201,6 +201,11 @@ static struct heap_error *index_range(struct objects *objects, struct object_ran
 
 struct heap_error *objects_add_range(struct objects *objects, const struct object_range *range)
 {
+	const int rest = 48 - OBJECTS_UPPER_BITS;
+
+	for (uint64_t upper = objects_untag(range->start) >> rest;
+	     upper <= objects_untag(range->end - 1) >> rest; upper++)
+		objects->has_blocks[upper] = true;
 	HEAP_TRY(heap_reserve(objects->ranges, objects->range_capacity, objects->range_count + 1));
 	objects->ranges[objects->range_count] = *range;
 	return index_range(objects, &objects->ranges[objects->range_count++]);

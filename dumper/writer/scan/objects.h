@@ -15,6 +15,7 @@
  */
 
 #include "dumper/base/header.h"
+#include "dumper/writer/base/machine.h"
 #include "dumper/writer/scan/births.h"
 #include "dumper/writer/scan/image.h"
 #include "dumper/writer/scan/object_kinds.h"
@@ -29,8 +30,9 @@
 enum {
 	GRANULE = 16,
 	GRANULES_PER_WORD = 64,
-	OBJECT_GROUP = 64, /**< blocks whose addresses are kept as 2 bytes each and one base */
-	OBJECT_UNIT = 8,   /**< bytes that these 2 bytes count */
+	OBJECT_GROUP = 64,      /**< blocks whose addresses are kept as 2 bytes each and one base */
+	OBJECT_UNIT = 8,        /**< bytes that these 2 bytes count */
+	OBJECTS_UPPER_BITS = 8, /**< of addresses of 48 bits: a program's blocks have few of them */
 };
 
 /** Where blocks start in 1 KiB. */
@@ -75,6 +77,9 @@ struct objects {
 	struct object_kinds kinds;
 	struct object_range *ranges; /**< [range_count] */
 	size_t range_count, range_capacity;
+	bool has_blocks
+		[1
+		 << OBJECTS_UPPER_BITS]; /**< by the upper bits of addresses, OBJECTS_UPPER_BITS of 48 */
 	/** [damage_count] addresses of headers that something has overwritten */
 	uint64_t *damages;
 	size_t damage_count;
@@ -247,6 +252,48 @@ static inline heap_object_id objects_find(const struct objects *objects, uint64_
 
 	return object != HEAP_NO_OBJECT && objects_holds(objects, object, address) ? object
 										   : HEAP_NO_OBJECT;
+}
+
+/**
+ * The address in a word whose bits above those of addresses are a tag, as in pointers with a counter beside them and
+ * values of interpreters; the word itself where there is none.
+ */
+static inline uint64_t objects_untag(uint64_t word)
+{
+	return word & ((UINT64_C(1) << MACHINE_ADDRESS_BITS) - 1);
+}
+
+/** False if a word cannot be an address of a block with a tag above it: most words with such bits. */
+static inline bool objects_may_have_tag(const struct objects *objects, uint64_t word)
+{
+	uint64_t address = objects_untag(word);
+
+	return address != word && objects->has_blocks[address >> (48 - OBJECTS_UPPER_BITS)];
+}
+
+/**
+ * The block that a word points to: into it, or to its very start where there is a tag above the address, since most such
+ * words are something else.
+ *
+ * @param interior  gets where it points to in the block, in bytes
+ * @return HEAP_NO_OBJECT if it does not
+ */
+static inline heap_object_id objects_resolve(const struct objects *objects, uint64_t word,
+					     uint64_t *interior)
+{
+	uint64_t address = objects_untag(word);
+	heap_object_id object;
+
+	// Most words, as soon as can be.
+	if (objects->range_count == 0 || address < objects->ranges[0].start ||
+	    address >= objects->ranges[objects->range_count - 1].end ||
+	    (address != word && !objects_may_have_tag(objects, word)))
+		return HEAP_NO_OBJECT;
+	object = objects_find(objects, address);
+	if (object == HEAP_NO_OBJECT)
+		return object;
+	*interior = address - objects_address(objects, object);
+	return address == word || *interior == 0 ? object : HEAP_NO_OBJECT;
 }
 
 #endif

@@ -34,14 +34,13 @@ struct heap_error *roots_add_word(struct roots *roots, heap_root_id root, uint64
 				  uint64_t word, const struct objects *objects)
 {
 	struct heap_snapshot *snapshot = roots->snapshot;
-	heap_object_id target = objects_find(objects, word);
+	uint64_t interior;
+	heap_object_id target = objects_resolve(objects, word, &interior);
 
 	if (target == HEAP_NO_OBJECT)
 		return NULL;
 	HEAP_TRY(heap_reserve(snapshot->root_edges, roots->edge_capacity,
 			      snapshot->root_edge_count + 1));
-
-	uint64_t interior = word - objects_address(objects, target);
 
 	snapshot->root_edges[snapshot->root_edge_count++] = (struct heap_root_edge){
 		.root = root,
@@ -199,11 +198,10 @@ static struct heap_error *gather_words(void *context, uint64_t address, const ui
 	struct roots *roots = gathering->roots;
 
 	for (size_t i = 0; i < count; i++) {
-		heap_object_id target = objects_find(gathering->objects, words[i]);
+		uint64_t interior;
 
-		if (target == HEAP_NO_OBJECT ||
-		    (gathering->which == ROOTS_STARTS_ONLY &&
-		     objects_address(gathering->objects, target) != words[i]) ||
+		if (objects_resolve(gathering->objects, words[i], &interior) == HEAP_NO_OBJECT ||
+		    (gathering->which == ROOTS_STARTS_ONLY && interior != 0) ||
 		    roots_is_claimed(roots, address + i * 8))
 			continue;
 		HEAP_TRY(start_root(gathering, address + i * 8));

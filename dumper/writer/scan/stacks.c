@@ -234,11 +234,13 @@ HEAP_MUST_CHECK
 static struct heap_error *add_registers(struct walk *walk, uint32_t frame)
 {
 	struct capture *capture = walk->capture;
+	uint64_t interior;
 
 	for (uint32_t i = 0; i < HEAP_DWARF_REGISTERS; i++) {
 		if (!register_names[i] || !(walk->registers.known >> i & 1) ||
 		    (walk->claimed_registers >> i & 1) ||
-		    objects_find(&capture->objects, walk->registers.value[i]) == HEAP_NO_OBJECT)
+		    objects_resolve(&capture->objects, walk->registers.value[i], &interior) ==
+			    HEAP_NO_OBJECT)
 			continue;
 
 		struct heap_root root = {
