@@ -261,7 +261,7 @@ static struct heap_error *cut_early(struct inference *inference, int small, uint
 {
 	if (small <= PATIENT_ROUNDS || progress_is_late())
 		return NULL;
-	HEAP_TRY(rounded_sizes_claim(inference, named));
+	HEAP_TRY(rounded_sizes_claim(inference, false, named));
 	return *named == 0 ? pools_cut(inference, false, named) : NULL;
 }
 
@@ -321,7 +321,7 @@ static struct heap_error *advance(struct inference *inference, int small, uint64
 	if (*named == 0)
 		HEAP_TRY(naming_weigh_hints(inference, named));
 	if (*named == 0)
-		HEAP_TRY(rounded_sizes_claim(inference, named));
+		HEAP_TRY(rounded_sizes_claim(inference, false, named));
 	if (*named == 0 && pass(inference, &inference->likeness, FEW_TO_LEARN))
 		HEAP_TRY(likeness_claim(inference, named));
 	if (*named == 0)
@@ -332,6 +332,8 @@ static struct heap_error *advance(struct inference *inference, int small, uint64
 		HEAP_TRY(void_pointers_claim(inference, true, named));
 	if (*named == 0)
 		HEAP_TRY(naming_reconsider(inference, named));
+	if (*named == 0)
+		HEAP_TRY(rounded_sizes_claim(inference, true, named));
 	return *named == 0 ? pools_cut(inference, true, named) : NULL;
 }
 

@@ -58,6 +58,7 @@ struct best {
 	uint32_t depth;  // of the code
 	uint32_t places; // hints that agree
 	bool is_unique;
+	bool is_by_length; // alone
 };
 
 // The block that is considered.
@@ -65,6 +66,7 @@ struct search {
 	const struct inference *inference;
 	const struct known *known; // or NULL
 	heap_object_id object;
+	bool by_lengths; // headers may be known by the length of what is behind them
 	struct best best;
 };
 
@@ -176,16 +178,13 @@ static bool has_own_payload(const struct inference *inference, heap_object_id ob
 	return found;
 }
 
-// True if a number in a header is the length of what lies behind it up to the block's end, or of both.
-static bool is_length(const struct inference *inference, heap_object_id object,
-		      const struct header_member *member, uint64_t header_size)
+// True if a number is the length of what lies behind a header up to the block's end, or of both.
+static bool is_length(const struct inference *inference, heap_object_id object, uint64_t value,
+		      uint64_t header_size)
 {
-	uint64_t size = inference_size(inference, object), room = size - header_size, value;
+	uint64_t size = inference_size(inference, object), room = size - header_size;
 	uint64_t slack = inference_slack(inference, object);
-	struct header header;
 
-	inference_read_header(inference, object, &header);
-	value = headers_value(member, &header);
 	return (value <= room && room - value <= slack) || (value <= size && size - value <= slack);
 }
 
@@ -201,8 +200,12 @@ static bool is_confirmed(const struct inference *inference, heap_object_id objec
 	kind = &inference->kinds.kinds[kinds_of(inference, object)];
 	count = kind->count < CONFIRMING ? kind->count : CONFIRMING;
 	for (uint32_t i = 0; i < count; i++) {
-		if (!is_length(inference, inference->kinds.members[kind->first + i], member,
-			       header_size))
+		heap_object_id other = inference->kinds.members[kind->first + i];
+		struct header header;
+
+		progress_step();
+		inference_read_header(inference, other, &header);
+		if (!is_length(inference, other, headers_value(member, &header), header_size))
 			return false;
 	}
 	return true;
@@ -215,16 +218,19 @@ static bool has_own_length(const struct inference *inference, heap_object_id obj
 	const struct layouts *layouts = &inference->layouts;
 	uint64_t size = layouts_size(layouts, type);
 	struct header_members members = { .count = 0 };
+	struct header header;
 
 	if (!layouts_is_compound(layouts, type) || layouts_is_flexible(layouts, type) ||
 	    inference_size(inference, object) < size + LEAST_ROOM)
 		return false;
+	progress_step();
 	headers_gather(layouts->types, type, &members);
+	inference_read_header(inference, object, &header);
 	for (uint32_t i = 0; i < members.count; i++) {
 		const struct header_member *member = &members.list[i];
 
-		progress_step();
-		if (member->bits >= LEAST_BITS && is_length(inference, object, member, size) &&
+		if (member->bits >= LEAST_BITS &&
+		    is_length(inference, object, headers_value(member, &header), size) &&
 		    is_confirmed(inference, object, member, size))
 			return true;
 	}
@@ -285,18 +291,22 @@ static void consider(struct search *search, struct best considered)
 {
 	const struct inference *inference = search->inference;
 	struct best *best = &search->best;
-	bool is_header;
+	bool is_header, fits;
 
 	if (considered.type == best->type)
 		return;
 	is_header = considered.source != SOURCE_PARTS &&
-		    (has_own_payload(inference, search->object, considered.type) ||
-		     has_own_length(inference, search->object, considered.type));
-	if (!(is_header || rounded_sizes_fit(inference, search->object, considered.type) ||
-	      (considered.source == SOURCE_POINTER &&
-	       has_payload(inference, search->object, considered.type))) ||
+		    has_own_payload(inference, search->object, considered.type);
+	fits = is_header || rounded_sizes_fit(inference, search->object, considered.type) ||
+	       (considered.source == SOURCE_POINTER &&
+		has_payload(inference, search->object, considered.type));
+	considered.is_by_length = !fits && search->by_lengths &&
+				  considered.source <= SOURCE_RESULT &&
+				  has_own_length(inference, search->object, considered.type);
+	if (!(fits || considered.is_by_length) ||
 	    !count_places(inference, search->object, considered.type, &considered.places) ||
-	    (!is_header && considered.places < least(inference, considered.source) &&
+	    (!(is_header || considered.is_by_length) &&
+	     considered.places < least(inference, considered.source) &&
 	     (considered.places == 0 || !is_known(search, considered.type))))
 		return;
 	considered.is_unique = true;
@@ -395,10 +405,10 @@ static bool may_be_exact(const struct inference *inference, heap_object_id objec
 
 // The best struct for a block, if nothing better has named it; else the source is SOURCE_NONE.
 static struct best find_answer(const struct inference *inference, const struct known *known,
-			       heap_object_id object)
+			       heap_object_id object, bool by_lengths)
 {
 	static const struct best none = { .source = SOURCE_NONE };
-	struct search search = { inference, known, object, none };
+	struct search search = { inference, known, object, by_lengths, none };
 	int least;
 
 	if (!inference_is_open(inference, object))
@@ -415,7 +425,7 @@ static struct best find_answer(const struct inference *inference, const struct k
 
 bool rounded_sizes_has(const struct inference *inference, heap_object_id object)
 {
-	return find_answer(inference, NULL, object).source != SOURCE_NONE;
+	return find_answer(inference, NULL, object, false).source != SOURCE_NONE;
 }
 
 bool rounded_sizes_allow(const struct inference *inference, heap_object_id object,
@@ -428,9 +438,62 @@ bool rounded_sizes_allow(const struct inference *inference, heap_object_id objec
 		score_content(inference, object, type) >= 0);
 }
 
-struct heap_error *rounded_sizes_claim(struct inference *inference, uint64_t *claimed)
+// A block that only its length shows to be a header.
+struct header_block {
+	heap_object_id object;
+	struct best best;
+};
+
+struct header_blocks HEAP_ARRAY(struct header_block);
+
+static void header_blocks_deinit(struct header_blocks *blocks)
+{
+	heap_array_deinit(blocks);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *claim_block(struct inference *inference, heap_object_id object,
+				      const struct best *best, uint64_t *claimed)
+{
+	++*claimed;
+	return claims_add(
+		&inference->claims, RANK_SLACK,
+		&(struct claim){ object, best->type, 1, evidence_of[best->source], false });
+}
+
+// Claims those blocks, but for those into which pointers of others lead behind the header: pools, whose parts will have
+// names of their own.
+HEAP_MUST_CHECK
+static struct heap_error *claim_undivided(struct inference *inference,
+					  const struct header_blocks *blocks, uint64_t *claimed)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	const heap_object_id count = inference->capture->objects.count;
+	CLEANUP_FREE bool *is_divided = calloc((size_t)count + 1, sizeof(*is_divided));
+
+	if (!is_divided)
+		return heap_error_out_of_memory();
+	for (heap_object_id i = 0; i < count; i++) {
+		for (uint32_t j = snapshot->edge_first[i]; j < snapshot->edge_first[i + 1]; j++) {
+			if (snapshot->edge_interior[j] > 0 && snapshot->edge_target[j] != i)
+				is_divided[snapshot->edge_target[j]] = true;
+		}
+		progress_step();
+	}
+	for (size_t i = 0; i < blocks->count; i++) {
+		const struct header_block *block = &blocks->items[i];
+
+		if (!is_divided[block->object])
+			HEAP_TRY(claim_block(inference, block->object, &block->best, claimed));
+	}
+	return NULL;
+}
+
+struct heap_error *rounded_sizes_claim(struct inference *inference, bool by_lengths,
+				       uint64_t *claimed)
 {
 	CLEANUP(known_deinit) struct known known = { 0 };
+	CLEANUP(header_blocks_deinit) struct header_blocks headers = { 0 };
 	const heap_object_id count = inference->capture->objects.count;
 	const struct claims *claims = &inference->claims;
 
@@ -439,15 +502,15 @@ struct heap_error *rounded_sizes_claim(struct inference *inference, uint64_t *cl
 	HEAP_TRY(learn(inference, &known));
 	for (heap_object_id i = claims_next(claims, RANK_NONE, 0, count);
 	     i < count && !progress_is_late(); i = claims_next(claims, RANK_NONE, i + 1, count)) {
-		struct best best = find_answer(inference, &known, i);
+		struct best best = find_answer(inference, &known, i, by_lengths);
 
 		progress_step();
 		if (best.source == SOURCE_NONE)
 			continue;
-		++*claimed;
-		HEAP_TRY(claims_add(
-			&inference->claims, RANK_SLACK,
-			&(struct claim){ i, best.type, 1, evidence_of[best.source], false }));
+		if (best.is_by_length)
+			HEAP_TRY(heap_array_append(&headers, ((struct header_block){ i, best })));
+		else
+			HEAP_TRY(claim_block(inference, i, &best, claimed));
 	}
-	return NULL;
+	return headers.count > 0 ? claim_undivided(inference, &headers, claimed) : NULL;
 }

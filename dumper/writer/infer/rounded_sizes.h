@@ -25,10 +25,13 @@ struct inference;
  * Claims blocks without a name for the struct that agrees best with their hints, unless there are several, or
  * their content speaks against it.
  *
- * @param claimed  is counted up for each claim
+ * @param by_lengths  headers count, too, that have the number of bytes behind them: when pools are known, whose parts
+ *                    lie there
+ * @param claimed     is counted up for each claim
  */
 HEAP_MUST_CHECK
-struct heap_error *rounded_sizes_claim(struct inference *inference, uint64_t *claimed);
+struct heap_error *rounded_sizes_claim(struct inference *inference, bool by_lengths,
+				       uint64_t *claimed);
 
 /** True if a block has room for one struct and no other, and nothing larger begins with it. */
 bool rounded_sizes_fit(const struct inference *inference, heap_object_id object, heap_type_id type);
