@@ -62,10 +62,11 @@ sub plain {
     };
 }
 
-sub path { return "$where/$_[0].$_[1].$_[2]" }
-
 # True: programs are not prepared, and heapsnap attaches to them.
 our $attached = $ENV{ATTACHED};
+
+# A file about a program. Tests that attach run beside those that do not.
+sub path { return "$where/$_[0].$_[1]" . ($attached ? '.attached' : '') . ".$_[2]" }
 
 # Runs a program, which captures itself. @return whether it succeeded
 sub capture {
@@ -75,7 +76,7 @@ sub capture {
     local %ENV = (%ENV, HEAPSH_TRUTH => $log, HEAPSNAP_FILE => $snapshot,
         XDG_CACHE_HOME => "$where/cache",
         $attached ? (HEAPSH_ATTACH => "$build/heapsnap") : (LD_PRELOAD => "$build/libheapsnap.so"));
-    return system("'$where/$name.$variant' >'$where/$name.$variant.out'") == 0;
+    return system("'$where/$name.$variant' >'" . path($name, $variant, 'out') . "'") == 0;
 }
 
 # A line of a log is "ADDRESS\tKIND\tCOUNT\tTYPE", the address with 16 digits.
