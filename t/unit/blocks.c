@@ -21,6 +21,7 @@ enum {
 	HEAP_SIZE = 0x21000,
 	MAPPED_SIZE = 0x5000,
 	STORAGE_SIZE = 0x2000,
+	OTHER_HEAP_SIZE = 0x2000,
 	ARENA = 0x100,       // in the data
 	PARAMETERS = 0x2000, // likewise
 };
@@ -30,9 +31,11 @@ enum {
 #define MAPPED UINT64_C(0x7f0000800000)
 #define STORAGE UINT64_C(0x7f0000900000)
 #define THREAD (STORAGE + 0x1800)
+#define OTHER_HEAP UINT64_C(0x7f0004000000) // at 64 MiB
 
 struct memory {
-	uint8_t data[DATA_SIZE], heap[HEAP_SIZE], mapped[MAPPED_SIZE], storage[STORAGE_SIZE];
+	uint8_t data[DATA_SIZE], heap[HEAP_SIZE], mapped[MAPPED_SIZE], storage[STORAGE_SIZE],
+		other_heap[OTHER_HEAP_SIZE];
 };
 
 static const struct piece {
@@ -43,6 +46,7 @@ static const struct piece {
 	{ DATA, offsetof(struct memory, data), DATA_SIZE },
 	{ MAPPED, offsetof(struct memory, mapped), MAPPED_SIZE },
 	{ STORAGE, offsetof(struct memory, storage), STORAGE_SIZE },
+	{ OTHER_HEAP, offsetof(struct memory, other_heap), OTHER_HEAP_SIZE },
 };
 
 enum {
@@ -123,22 +127,23 @@ static void put_half(struct memory *memory, uint64_t address, uint32_t word)
 static const struct version {
 	const char *name;
 	uint64_t bins;
+	uint64_t heap_header; // bytes
 	bool has_threads, has_fast_bins, is_mangled;
 	uint64_t tcache_chunk; // 0: there is none
 	unsigned tcache_bins, tcache_count;
 	uint64_t max_count_at, count_at, bytes_at, base_at;
 	bool counts_mapped;
 } versions[] = {
-	{ "2.17", 0x68, false, true, false, 0, 0, 0, 44, 40, 56, 80, false },
-	{ "2.23", 0x68, true, true, false, 0, 0, 0, 44, 40, 56, 80, false },
-	{ "2.25", 0x68, true, true, false, 0, 0, 0, 44, 40, 56, 72, false },
-	{ "2.26", 0x68, true, true, false, 0x250, 64, 1, 44, 40, 56, 72, false },
-	{ "2.28", 0x70, true, true, false, 0x250, 64, 1, 44, 40, 56, 72, false },
-	{ "2.31", 0x70, true, true, false, 0x290, 64, 2, 44, 40, 56, 72, false },
-	{ "2.33", 0x70, true, true, true, 0x290, 64, 2, 44, 40, 56, 72, false },
-	{ "2.36", 0x70, true, true, true, 0x290, 64, 2, 64, 60, 80, 96, false },
-	{ "2.42", 0x70, true, true, true, 0x300, 76, 2, 64, 60, 80, 96, false },
-	{ "2.43", 0x18, true, false, true, 0x300, 76, 2, 72, 68, 88, 104, true },
+	{ "2.17", 0x68, 0x20, false, true, false, 0, 0, 0, 44, 40, 56, 80, false },
+	{ "2.23", 0x68, 0x20, true, true, false, 0, 0, 0, 44, 40, 56, 80, false },
+	{ "2.25", 0x68, 0x20, true, true, false, 0, 0, 0, 44, 40, 56, 72, false },
+	{ "2.26", 0x68, 0x20, true, true, false, 0x250, 64, 1, 44, 40, 56, 72, false },
+	{ "2.28", 0x70, 0x20, true, true, false, 0x250, 64, 1, 44, 40, 56, 72, false },
+	{ "2.31", 0x70, 0x20, true, true, false, 0x290, 64, 2, 44, 40, 56, 72, false },
+	{ "2.33", 0x70, 0x20, true, true, true, 0x290, 64, 2, 44, 40, 56, 72, false },
+	{ "2.36", 0x70, 0x30, true, true, true, 0x290, 64, 2, 64, 60, 80, 96, false },
+	{ "2.42", 0x70, 0x30, true, true, true, 0x300, 76, 2, 64, 60, 80, 96, false },
+	{ "2.43", 0x18, 0x30, true, false, true, 0x300, 76, 2, 72, 68, 88, 104, true },
 };
 
 struct making {
@@ -193,30 +198,58 @@ static void fill_tcache(struct making *making, uint64_t tcache, uint64_t first, 
 	put(making->memory, second, link_of(making, second, 0));
 }
 
-static void fill_arena(struct making *making, uint64_t free_chunk, uint64_t top)
+// An arena whose bins are empty. @return where it ends
+static uint64_t fill_state(struct making *making, uint64_t arena, uint64_t top, uint64_t next,
+			   uint64_t size)
 {
 	struct memory *memory = making->memory;
-	const struct version *version = making->version;
-	uint64_t arena = DATA + ARENA, bins = arena + version->bins;
+	uint64_t bins = arena + making->version->bins;
 	uint64_t more = bins + 254 * 8 + 32; // behind binmap, next and next_free
 
 	for (int i = 0; i < 127; i++) {
 		put(memory, bins + (uint64_t)i * 16, bins + (uint64_t)i * 16 - 16);
 		put(memory, bins + (uint64_t)i * 16 + 8, bins + (uint64_t)i * 16 - 16);
 	}
+	put(memory, bins - 16, top);
+	put(memory, bins + 254 * 8 + 16, next);
+	if (making->version->has_threads) {
+		put(memory, more, 1);
+		more += 8;
+	}
+	put(memory, more, size);
+	put(memory, more + 8, size);
+	return more + 16;
+}
+
+// The arena of a thread, at the start of its heap, with two blocks.
+static void add_thread_arena(struct making *making)
+{
+	struct memory *memory = making->memory;
+	uint64_t arena = OTHER_HEAP + making->version->heap_header;
+	uint64_t end = fill_state(making, arena, 0, DATA + ARENA, OTHER_HEAP_SIZE);
+
+	put(memory, OTHER_HEAP, arena);
+	put(memory, OTHER_HEAP + 16, OTHER_HEAP_SIZE);
+	put(memory, OTHER_HEAP + 24, OTHER_HEAP_SIZE);
+	making->next = (end + 15) & ~UINT64_C(15);
+	making->before_in_use = true;
+	add_live(making, 0x40);
+	add_live(making, 0x310);
+	put(memory, making->next + 8, (OTHER_HEAP + OTHER_HEAP_SIZE - making->next) | 1);
+	put(memory, arena + making->version->bins - 16, making->next);
+}
+
+static void fill_arena(struct making *making, uint64_t free_chunk, uint64_t top)
+{
+	struct memory *memory = making->memory;
+	uint64_t arena = DATA + ARENA, bins = arena + making->version->bins;
+
+	fill_state(making, arena, top, OTHER_HEAP + making->version->heap_header, HEAP_SIZE);
 	// One ring goes through a free chunk.
 	put(memory, bins + 32, free_chunk);
 	put(memory, bins + 40, free_chunk);
 	put(memory, free_chunk + 16, bins + 32 - 16);
 	put(memory, free_chunk + 24, bins + 32 - 16);
-	put(memory, bins - 16, top);
-	put(memory, bins + 254 * 8 + 16, arena);
-	if (version->has_threads) {
-		put(memory, more, 1);
-		more += 8;
-	}
-	put(memory, more, HEAP_SIZE);
-	put(memory, more + 8, HEAP_SIZE);
 }
 
 static void fill_parameters(struct making *making, uint64_t mapped_bytes)
@@ -274,6 +307,7 @@ static struct memory *make(const struct version *version, struct making *making)
 	making->live[making->live_count][0] = MAPPED + 0x1000 + lead + 16;
 	making->live[making->live_count++][1] = 0x3000 - lead - 16;
 	fill_parameters(making, 0x3000);
+	add_thread_arena(making);
 	return making->memory;
 }
 

@@ -9,6 +9,7 @@
 
 enum {
 	MAX_HEAPS = 1 << 16, // of all arenas
+	BEHIND_BINS = 56,    // bytes of an arena: the map of its bins, and five words
 };
 
 // --- arenas but the first -------------------------------------------------------
@@ -49,7 +50,7 @@ static struct heap_error *walk_arena(struct glibc_walker *walker, const struct g
 	uint64_t top = glibc_peek(walker, arena + layout->bins - 16);
 	uint64_t own = glibc_find_heap(walker, arena, arena);
 	uint64_t header = arena - own; // of a heap: 0x20, since 2.35 0x30
-	uint64_t arena_size = layout->bins + GLIBC_BINS_BYTES + 64, sum = 0;
+	uint64_t arena_size = layout->bins + GLIBC_BINS_BYTES + BEHIND_BINS, sum = 0;
 	uint64_t heap = glibc_find_heap(walker, arena, top);
 
 	if (own == 0 || header > GLIBC_HEAP_HEADER) {
