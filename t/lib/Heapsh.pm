@@ -116,6 +116,15 @@ sub snapshots {
     return sort glob "$self->{directory}/*.snap";
 }
 
+# The path of a real program that t/real/fetch has built from Debian's sources, or builds now.
+sub fetch_real {
+    my ($name) = @_;
+    my $path = `t/real/fetch '$build/real' $name`;
+    chomp $path;
+    die "$name cannot be fetched or built\n" if $? || !-x $path;
+    return $path;
+}
+
 # Waits until the program sleeps: what it prints arrives before the functions have returned that print it.
 sub await_sleep {
     my ($self) = @_;

@@ -11,15 +11,6 @@ use Heapsh;
 use Test::More;
 
 my $scratch = tempdir(CLEANUP => 1);
-my $where = "$Heapsh::build/real";
-
-sub fetch {
-    my ($name) = @_;
-    my $path = `t/real/fetch '$where' $name`;
-    chomp $path;
-    BAIL_OUT("$name cannot be fetched or built") if $? || !-x $path;
-    return $path;
-}
 
 sub write_file {
     my ($name, @lines) = @_;
@@ -67,7 +58,7 @@ subtest 'Lua, 200,000 tables' => sub {
         'for i = 1, 200000 do tables[i] = { id = i, name = "table " .. i } end',
         'print("ready") io.stdout:flush() io.read()',
         'local sum = 0 for _, t in ipairs(tables) do sum = sum + t.id end print(sum)');
-    my ($program, $file) = work(fetch('lua'), args => [$script], ready => 'ready');
+    my ($program, $file) = work(Heapsh::fetch_real('lua'), args => [$script], ready => 'ready');
     my $attached = "$scratch/attached.snap";
     is system("$Heapsh::build/heapsnap attach --file $attached $program->{pid} >$scratch/attached.out"), 0, 'attached';
     cmp_ok share_typed($attached), '>=', 98, 'its blocks are typed after an attach, too';
@@ -87,7 +78,7 @@ subtest 'SQLite, a database in memory' => sub {
         "with recursive n(i) as (select 1 union all select i + 1 from n where i < 100000)\n"
             . "insert into people select i, 'name ' || i, 'person' || i || '\@example.org' from n;",
         'select count(*) from people;');
-    my ($program, $file) = work(fetch('sqlite'), args => [':memory:'], input => \@input, ready => '100000');
+    my ($program, $file) = work(Heapsh::fetch_real('sqlite'), args => [':memory:'], input => \@input, ready => '100000');
     print { $program->{in} } "select sum(id) from people;\n";
     is(($program->finish)[0], "5000050000\n", 'its output is as ever');
     share_typed($file);
@@ -99,7 +90,7 @@ subtest 'SQLite, a database in memory' => sub {
 subtest 'jq, a large document' => sub {
     my $document = write_file('large.json',
         '[' . join(',', map { qq({"id":$_,"name":"person $_","tags":["a$_","b$_"]}) } 1 .. 60000) . ']');
-    my ($program, $file) = work(fetch('jq'),
+    my ($program, $file) = work(Heapsh::fetch_real('jq'),
         args => ['. as $all | [range(500) as $i | $all | map(.id) | add] | add', $document], after => 2.0);
     is(($program->finish)[0], 500 * 60000 * 60001 / 2 . "\n", 'its output is as ever');
     share_typed($file);

@@ -13,15 +13,6 @@ use IO::Socket::INET;
 use Test::More;
 
 my $scratch = tempdir(CLEANUP => 1);
-my $where = "$Heapsh::build/real";
-
-sub fetch {
-    my ($name) = @_;
-    my $path = `t/real/fetch '$where' $name`;
-    chomp $path;
-    BAIL_OUT("$name cannot be fetched or built") if $? || !-x $path;
-    return $path;
-}
 
 # The per cent of blocks that have a type.
 sub share_typed {
@@ -37,6 +28,7 @@ sub wait_until_ready {
     my ($program) = @_;
     my $line;
     do { $line = $program->line } until !defined $line || $line eq 'ready';
+    $program->await_sleep;
     return;
 }
 
@@ -105,7 +97,7 @@ sub judge_objects {
 }
 
 subtest 'CPython, objects of many kinds' => sub {
-    my ($file, $output) = run_and_capture(abs_path(fetch('python')), args => [abs_path('t/real/objects.py'), 10, "$scratch/objects"],
+    my ($file, $output) = run_and_capture(abs_path(Heapsh::fetch_real('python')), args => [abs_path('t/real/objects.py'), 10, "$scratch/objects"],
         env => { PYTHONHOME => '/usr', PYTHONHASHSEED => 0, PYTHONMALLOC => 'malloc' });
     is $output, "24\n", 'its output is as ever';
     cmp_ok share_typed($file), '>=', 97, 'its blocks are typed';
@@ -116,7 +108,7 @@ subtest 'CPython, objects of many kinds' => sub {
 };
 
 subtest 'QuickJS, objects of many kinds' => sub {
-    my ($file, $output) = run_and_capture(abs_path(fetch('quickjs')), args => ['-m', abs_path('t/real/objects.js')]);
+    my ($file, $output) = run_and_capture(abs_path(Heapsh::fetch_real('quickjs')), args => ['-m', abs_path('t/real/objects.js')]);
     is $output, "20011\n", 'its output is as ever';
     cmp_ok share_typed($file), '>=', 95, 'its blocks are typed';
     is_count($file, 'struct JSMapRecord', 21000);
@@ -138,7 +130,7 @@ sub start_redis {
     my $free = IO::Socket::INET->new(Listen => 1, LocalAddr => '127.0.0.1') or die "port: $!";
     my $port = $free->sockport;
     close $free;
-    my $program = Heapsh->start(abs_path(fetch('redis')), args => ['--port', $port, '--save', ''], no_wait => 1);
+    my $program = Heapsh->start(abs_path(Heapsh::fetch_real('redis')), args => ['--port', $port, '--save', ''], no_wait => 1);
     my $socket;
     for (1 .. 600) {
         $socket = IO::Socket::INET->new(PeerAddr => '127.0.0.1', PeerPort => $port) and last;
