@@ -95,19 +95,16 @@ static struct heap_error *add_part(struct inference *inference, const struct hin
 	return is_changed ? NULL : note_changed(pools, found);
 }
 
-// True if all hints of structs in a block are parts of the elements of an array that begins at an offset.
-static bool are_elements(const struct inference *inference, heap_object_id object,
-			 const struct heap_part *first, uint64_t stride)
+// True if no hint says that there is a struct at another place of a part's block.
+static bool is_alone(const struct inference *inference, const struct heap_part *part)
 {
-	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	for (uint32_t at = inference->hints.head[part->object]; at != NO_HINT;
 	     at = inference->hints.list[at].next) {
 		const struct hint *hint = &inference->hints.list[at];
 
 		progress_step();
 		if (pool_hints_is_part(inference, hint) &&
-		    (hint->interior < first->offset ||
-		     !layouts_has(&inference->layouts, first->type, hint->type,
-				  (hint->interior - first->offset) % stride)))
+		    (hint->interior & ~UINT32_C(7)) != part->offset)
 			return false;
 	}
 	return true;
@@ -138,8 +135,7 @@ static void extend(const struct inference *inference, struct heap_part *part)
 			   part->offset + elements * stride) &&
 	    inference->claims.rank[part->object] == RANK_NONE &&
 	    !(inference->capture->objects.flags[part->object] & ARENA_CHUNK) &&
-	    !layouts_is_flexible(&inference->layouts, part->type) &&
-	    are_elements(inference, part->object, part, stride) &&
+	    !layouts_is_flexible(&inference->layouts, part->type) && is_alone(inference, part) &&
 	    reads_like(inference, part, stride, elements - 1))
 		part->elements = elements;
 }

@@ -120,9 +120,12 @@ static struct heap_error *add_segment(struct walker *walker, uint64_t address)
 // The inner parts of a huge segment are the program's.
 static uint64_t end_of_segments(const struct walker *walker)
 {
-	const struct segment *last = walker->segments.items + walker->segments.count - 1;
+	const struct segment *last;
 
-	return walker->segments.count > 0 ? last->address + last->bytes : 0;
+	if (walker->segments.count == 0)
+		return 0;
+	last = &walker->segments.items[walker->segments.count - 1];
+	return last->address + last->bytes;
 }
 
 HEAP_MUST_CHECK
