@@ -377,6 +377,16 @@ static uint64_t find_allocator(struct constructors *constructors, const uint8_t 
 	return 0;
 }
 
+bool constructors_are_called(struct constructors *constructors, uint64_t site)
+{
+	const uint8_t *at = open_window(constructors, 0, site);
+	const struct heap_symbol *symbol =
+		find_function(constructors, find_allocator(constructors, at));
+
+	progress_step();
+	return symbol && strncmp(symbol->name, "_Znw", strlen("_Znw")) == 0;
+}
+
 // True if the call may be one of operator new[], of which each element is constructed.
 static bool may_make_array(struct constructors *constructors, const uint8_t *site)
 {

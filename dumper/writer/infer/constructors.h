@@ -49,6 +49,9 @@ enum constructor_use constructors_follow(struct constructors *constructors, uint
 					 uint64_t block_size, char *name, size_t size,
 					 uint64_t *constructor);
 
+/** True if the call that returns to a site is one of operator new for a single object. */
+bool constructors_are_called(struct constructors *constructors, uint64_t site);
+
 /** @param symbol  the linker's name of a function. @return an error, which ends the visit */
 typedef struct heap_error *constructors_visitor(void *context, const char *symbol);
 

@@ -252,8 +252,9 @@ static struct heap_error *find_constructed(struct capture *capture, uint64_t add
 
 	*result = HEAP_NO_TYPE;
 	HEAP_TRY(constructors_create(capture, &constructors));
-	if (constructors_follow(constructors, address, size, name, sizeof(name), &function) !=
-	    CONSTRUCTOR_CALLED)
+	if (!constructors_are_called(constructors, address) ||
+	    constructors_follow(constructors, address, size, name, sizeof(name), &function) !=
+		    CONSTRUCTOR_CALLED)
 		return NULL;
 	*result = find_receiver(capture, function);
 	size = capture->snapshot.types.types[*result].size;
