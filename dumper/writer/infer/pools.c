@@ -16,8 +16,9 @@
 #include <stdlib.h>
 
 enum {
-	MIN_OF_ITSELF = 4, // stale pointers may lead to some
-	LEAST_STRIDE = 16, // bytes: of smaller elements a whole number fits too often
+	MIN_OF_ITSELF = 4,  // stale pointers may lead to some
+	LEAST_STRIDE = 16,  // bytes: of smaller elements a whole number fits too often
+	LEAST_ELEMENTS = 4, // likewise: two links behind a word are most of a small struct
 };
 
 HEAP_MUST_CHECK
@@ -130,7 +131,7 @@ static void extend(const struct inference *inference, struct heap_part *part)
 	uint64_t room = objects_size(&inference->capture->objects, part->object) - part->offset;
 	uint64_t elements = stride > 0 ? room / stride : 0;
 
-	if (part->offset > 0 && elements > 1 && stride >= LEAST_STRIDE &&
+	if (part->offset > 0 && elements >= LEAST_ELEMENTS && stride >= LEAST_STRIDE &&
 	    block_may_hold(inference->layouts.block_sizes, part->offset + room,
 			   part->offset + elements * stride) &&
 	    inference->claims.rank[part->object] == RANK_NONE &&
