@@ -169,14 +169,15 @@ static void read_stacks(void)
 				": not a number of bytes, as 512K; 512K is used");
 }
 
-// Samples per byte, or mean bytes per sample. Of a trace, so that backtraces are taken.
+// Samples per byte, or mean bytes per sample. Of a trace, so that backtraces are taken. A program that begins
+// its traces by heapsnap_set() has a rate alone.
 static void read_rate(void)
 {
 	const char *value = getenv("HEAPSNAP_RATE"), *trace = getenv("HEAPSNAP_TRACE");
 	char *end;
 	double rate;
 
-	if ((!trace || !*trace) && heapsnap_settings.trace_signal == 0)
+	if (!value && (!trace || !*trace) && heapsnap_settings.trace_signal == 0)
 		return;
 	if (heapsnap_settings.stacks == 0)
 		heapsnap_settings.stacks = 512 << 10;

@@ -139,7 +139,8 @@ within(of_site($all, 'make_medium'), $exact->{make_medium}, 'and has what came b
 
 ($exact, undef) = run('asked', '3000', '');
 $file = "$directory/asked.trace";
-within(of_site(asked($file), 'make_medium'), $exact->{make_medium}, 'a trace that the program asks for');
+is asked($file)->{mean}, 3000, 'the rate counts for a trace that the program asks for';
+within(of_site(asked($file), 'make_medium'), $exact->{make_medium}, 'so that its sum is known');
 within(asked($file)->{end}, $exact->{make_medium}, 'and ends before all is freed');
 
 # --- all blocks are sampled: figures are exact
