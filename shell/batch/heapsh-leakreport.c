@@ -259,7 +259,7 @@ static void print_summary(struct session *session, const struct heap_census *cen
 			  const struct candidates *candidates, enum candidates_by by, bool is_alone)
 {
 	struct output *output = session->output;
-	uint64_t bytes = 0;
+	uint64_t objects = 0, bytes = 0;
 
 	if (candidates->group_count > 0 && !is_alone)
 		output_text(output, "\n");
@@ -269,12 +269,13 @@ static void print_summary(struct session *session, const struct heap_census *cen
 	output_open_array(output, "summary");
 	for (size_t i = 0; i < candidates->group_count; i++) {
 		print_group(session, census, &candidates->groups[i], by);
+		objects += candidates->groups[i].objects;
 		bytes += candidates->groups[i].bytes;
 	}
 	output_close(output);
-	output_text(output, "Total: %zu object%s, %s\n", candidates->count,
-		    format_plural(candidates->count), describe_bytes(session, bytes));
-	output_number(output, "objects", candidates->count);
+	output_text(output, "Total: %" PRIu64 " object%s, %s\n", objects, format_plural(objects),
+		    describe_bytes(session, bytes));
+	output_number(output, "objects", objects);
 	output_number(output, "bytes", bytes);
 }
 
@@ -324,7 +325,7 @@ static struct heap_error *run(struct reading *reading, struct session *session,
 	HEAP_TRY(candidates_find(&candidates, &options->candidates, session, reading->series,
 				 &reading->tally, reading->census));
 	report(session, reading, &candidates, options);
-	*count = candidates.count;
+	*count = candidates.group_count;
 	if (!output_finish(session->output))
 		return heap_error_create_system("standard output");
 	return NULL;

@@ -228,7 +228,8 @@ static void gather_groups(struct candidates *candidates, const struct keyed *key
 	}
 }
 
-// A single object may grow, too: adds kinds without candidates whose bytes grow.
+// A single object may grow, too: adds kinds without candidates whose bytes grow, with all that there is of them.
+// Whether realloc() has moved the object since the last snapshot but one, so that it is no candidate, is chance.
 HEAP_MUST_CHECK
 static struct heap_error *add_growing(struct candidates *candidates, const struct growth *growths,
 				      const struct heap_census *census)
@@ -245,12 +246,17 @@ static struct heap_error *add_growing(struct candidates *candidates, const struc
 	for (size_t i = 0; i < candidates->group_count; i++)
 		is_there[groups[i].kind] = 1;
 	for (heap_kind_id i = 0; i < kinds; i++) {
+		struct heap_amount amount =
+			heap_census_amount(census, i, heap_census_length(census) - 1);
+
 		if (is_there[i] || growths[i].bytes.kind != HEAP_TREND_STEADY ||
 		    growths[i].count.kind != HEAP_TREND_NONE)
 			continue;
 		groups[candidates->group_count++] = (struct candidate_group){
 			.kind = i,
 			.example = HEAP_NO_OBJECT,
+			.objects = amount.objects,
+			.bytes = amount.bytes,
 			.count_trend = growths[i].count,
 			.bytes_trend = growths[i].bytes,
 		};
@@ -434,7 +440,7 @@ struct heap_error *candidates_find(struct candidates *result,
 
 // --- in words ------------------------------------------------------------------------
 
-static bool grows_in_size(const struct candidate_group *group)
+bool candidates_grow_in_size(const struct candidate_group *group)
 {
 	return group->count_trend.kind == HEAP_TREND_NONE &&
 	       group->bytes_trend.kind == HEAP_TREND_STEADY;
@@ -442,7 +448,7 @@ static bool grows_in_size(const struct candidate_group *group)
 
 enum heap_trend_kind candidates_trend(const struct candidate_group *group)
 {
-	return grows_in_size(group) ? HEAP_TREND_STEADY : group->count_trend.kind;
+	return candidates_grow_in_size(group) ? HEAP_TREND_STEADY : group->count_trend.kind;
 }
 
 const char *candidates_judgement(const struct candidate_group *group)
@@ -455,7 +461,7 @@ const char *candidates_judgement(const struct candidate_group *group)
 	case HEAP_TREND_SETTLED:
 		return group->fresh ? "a full cache" : "a warm-up";
 	case HEAP_TREND_NONE:
-		return grows_in_size(group) ? "steady growth in size" : "no growth";
+		return candidates_grow_in_size(group) ? "steady growth in size" : "no growth";
 	default:
 		return "unclear";
 	}
@@ -510,10 +516,10 @@ static const char *describe_growth(struct session *session, const struct heap_ce
 				      format_plural(last.objects), count->since,
 				      group->fresh ? "; old ones go, new ones come"
 						   : "; none is new");
-	if (grows_in_size(group) ? !is_certain(&group->bytes_trend)
-				 : count->kind != HEAP_TREND_NONE && !is_certain(count))
+	if (candidates_grow_in_size(group) ? !is_certain(&group->bytes_trend)
+					   : count->kind != HEAP_TREND_NONE && !is_certain(count))
 		return describe_difference(session, census, group);
-	if (grows_in_size(group))
+	if (candidates_grow_in_size(group))
 		return session_format(session, "%s: %" PRIu64 " object%s, %s an hour",
 				      candidates_judgement(group), last.objects,
 				      format_plural(last.objects),

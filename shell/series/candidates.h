@@ -16,7 +16,7 @@
  *	a warm-up        constant, and no new objects come
  *
  * A vector that grows may be one object. So kinds whose bytes grow steadily, but not their number, are
- * reported as well, as groups without candidates.
+ * reported as well, as groups without candidates that count all objects of the kind.
  */
 
 #include "lib/series/census.h"
@@ -90,6 +90,9 @@ void candidates_deinit(struct candidates *candidates);
 HEAP_MUST_CHECK
 struct heap_error *candidates_holder(struct session *session, const struct heap_series *series,
 				     heap_object_id object, const char **name);
+
+/** True if a group's objects do not grow in number, but steadily in size: its bytes are what grows. */
+bool candidates_grow_in_size(const struct candidate_group *group);
 
 /** The trend of a group's objects; of its bytes if the objects do not grow. */
 enum heap_trend_kind candidates_trend(const struct candidate_group *group);

@@ -18,7 +18,7 @@ static void print_spark(FILE *stream, const struct heap_census *census,
 	for (size_t i = 0; values && i < length; i++) {
 		struct heap_amount amount = heap_census_amount(census, group->kind, i);
 
-		values[i] = group->objects ? amount.objects : amount.bytes;
+		values[i] = candidates_grow_in_size(group) ? amount.bytes : amount.objects;
 	}
 	if (values)
 		html_sparkline(stream, heap_census_times(census), values, length);
@@ -50,7 +50,7 @@ void candidates_print_html(FILE *stream, struct session *session, const struct h
 		candidates->count, format_plural(candidates->count));
 	fputs("<table>\n<tr><th class=\"number\">objects<th "
 	      "class=\"number\">bytes<th>what<th>growth"
-	      "<th>objects of that kind, over time\n",
+	      "<th>objects of that kind, or their bytes, over time\n",
 	      stream);
 	for (size_t i = 0; i < candidates->group_count; i++)
 		print_group(stream, session, census, &candidates->groups[i]);

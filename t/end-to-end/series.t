@@ -35,6 +35,21 @@ sub report {
         scalar `$Heapsh::build/heapsh-leakreport --quiet --json @arguments`);
 }
 
+# Three snapshots of a program that goes on by a line of input.
+sub round_by_round {
+    my ($name) = @_;
+    my $growing = Heapsh->start($name);
+    my @file = ($growing->capture);
+    for (1, 2) {
+        print { $growing->{in} } "\n";
+        $growing->line;
+        push @file, $growing->capture;
+    }
+    $growing->finish;
+    Heapsh::space_evenly(@file);
+    return @file;
+}
+
 # The sums of each group of the summary, by type.
 sub judgements {
     my ($report) = @_;
@@ -95,17 +110,16 @@ is_deeply [@{ $row{renewed} }{qw(added freed)}], [({ objects => 1, bytes => 16 }
     'what is renewed is another, at the address that it had';
 # By holder: what several variables hold together is not what nothing holds.
 {
-    my $growing = Heapsh->start('shared-growth');
-    my @file = ($growing->capture);
-    for (1, 2) {
-        print { $growing->{in} } "\n";
-        $growing->line;
-        push @file, $growing->capture;
-    }
-    $growing->finish;
-    Heapsh::space_evenly(@file);
-    my $summary = report('-s', '--by', 'dominator', @file)->{summary};
+    my $summary = report('-s', '--by', 'dominator', round_by_round('shared-growth'))->{summary};
     is_deeply { map { $_->{dominator} => $_->{objects} } @$summary },
         { 'by_name and by_age, together' => 20, 'nothing (leaked)' => 8 }, 'by dominator: two together, and nothing';
+}
+# A vector that moves each time is no candidate, and grows all the same.
+{
+    my $moved = report('-s', round_by_round('moved-vector'));
+    my ($vector) = grep { $_->{kind} =~ /, main \(moved-vector\.c:\d+\)/ } @{ $moved->{summary} };
+    is_deeply [@$vector{qw(objects bytes history)}, $vector->{trend}{judgement}],
+        [1, 3000000, [1, 1, 1], 'steady growth in size'], 'a vector that moves counts as what there is of it';
+    is_deeply [@$moved{qw(objects bytes)}], [1, 3000000], 'in the sum, too';
 }
 done_testing;
