@@ -288,7 +288,7 @@ struct state {
 	int64_t return_offset; // bytes, from the CFA
 };
 
-// What a common information entry says. Nearly all functions of a module share one.
+// A common information entry, as it is read. Nearly all functions of a module share one.
 struct common {
 	uint64_t code_align;
 	int64_t data_align;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * What libraries of templates keep: documents whose values lie in chunks, behind pointers with a tag in their upper
+ * The structures of libraries of templates: documents whose values lie in chunks, behind pointers with a tag in their upper
  * bits; hash tables with a control byte for each slot before the slots; containers behind void pointers, whose first base
  * is an allocator without data; and values that leaked, which no variable ever had.
  */

@@ -152,7 +152,7 @@ static void the_most_are_read(void **state)
 	free(file);
 }
 
-// What is computed counts roots besides objects, and their pointers besides those of objects.
+// Graphs that are computed count roots besides objects, and their pointers besides those of objects.
 static void graphs_beyond_32_bits_are_refused(void **state)
 {
 	struct heap_snapshot model = { .object_count = MOST, .root_count = 2 };

@@ -103,18 +103,15 @@ static struct heap_error *find_function(struct search *search, uint64_t address,
 	if (error)
 		count = 0;
 
-	// Functions inlined at the entry come first.
-	bool has_parameter = false;
-	uint8_t depth = count > 0 ? types[count - 1].depth : 0;
+	const struct module_site_type *receiver = module_site_receiver(types, count);
 
 	for (size_t i = 0; i < count; i++) {
 		const struct module_site_type *type = &types[i];
 		bool is_parameter = type->kind == HEAP_DWARF_SITE_PARAMETER;
 
-		if (type->depth != depth || type->kind == HEAP_DWARF_SITE_RETURN ||
-		    (is_parameter && has_parameter))
+		if (type->depth != types[count - 1].depth || type->kind == HEAP_DWARF_SITE_RETURN ||
+		    (is_parameter && type != receiver))
 			continue;
-		has_parameter |= is_parameter;
 		HEAP_TRY(heap_array_append(
 			&search->known,
 			(struct method_receiver){

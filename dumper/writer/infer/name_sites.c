@@ -301,7 +301,7 @@ static heap_type_id find_meant_bytes(const struct inference *inference,
 	return found;
 }
 
-// What the code of a site makes.
+// The type that the code of a site gives its blocks.
 struct site_claim {
 	heap_type_id type;
 	enum rank rank;

@@ -211,29 +211,23 @@ static struct holder find_result(struct capture *capture, struct module *module,
 
 // --- the constructor that gets the block --------------------------------------
 
-// The type of a function's receiver, its first parameter; HEAP_NO_TYPE: not known.
-static heap_type_id find_receiver(struct capture *capture, uint64_t function)
+// The type of a function's receiver; HEAP_NO_TYPE: not known.
+static heap_type_id receiver_type(struct capture *capture, uint64_t function)
 {
 	struct heap_types *all = &capture->snapshot.types;
 	struct module *module = modules_find(&capture->modules, function);
 	CLEANUP_FREE struct module_site_type *types = NULL;
+	const struct module_site_type *receiver = NULL;
 	size_t count = 0;
-	heap_type_id result = HEAP_NO_TYPE;
 	struct heap_error *error = NULL;
 
-	if (module && module->dwarf)
+	if (module)
 		error = module_site_types(module, function, all, &types, &count);
 	// Damage costs the types only.
 	heap_error_destroy(error);
-	if (error)
-		return HEAP_NO_TYPE;
-	// Functions inlined at the entry come first.
-	for (size_t i = 0; i < count && result == HEAP_NO_TYPE; i++) {
-		if (types[i].depth == types[count - 1].depth &&
-		    types[i].kind == HEAP_DWARF_SITE_PARAMETER)
-			result = heap_types_strip(all, types[i].pointee);
-	}
-	return result;
+	if (!error)
+		receiver = module_site_receiver(types, count);
+	return receiver ? heap_types_strip(all, receiver->pointee) : HEAP_NO_TYPE;
 }
 
 static void cleanup_constructors(struct constructors **constructors)
@@ -248,15 +242,15 @@ static struct heap_error *find_constructed(struct capture *capture, uint64_t add
 {
 	CLEANUP(cleanup_constructors) struct constructors *constructors = NULL;
 	char name[MAX_NAME];
-	uint64_t size = 0, function;
+	uint64_t size, function;
 
 	*result = HEAP_NO_TYPE;
 	HEAP_TRY(constructors_create(capture, &constructors));
 	if (!constructors_are_called(constructors, address) ||
-	    constructors_follow(constructors, address, size, name, sizeof(name), &function) !=
+	    constructors_follow(constructors, address, 0, name, sizeof(name), &function) !=
 		    CONSTRUCTOR_CALLED)
 		return NULL;
-	*result = find_receiver(capture, function);
+	*result = receiver_type(capture, function);
 	size = capture->snapshot.types.types[*result].size;
 	// A part of the block only, if the code goes on behind it.
 	if (*result != HEAP_NO_TYPE &&

@@ -264,7 +264,7 @@ static struct heap_error *walk_segments(struct walker *walker, const struct vers
 	return NULL;
 }
 
-// Of few pages the lists may agree with two versions by accident: the one with which most do is taken.
+// Takes the version with which the lists of most pages agree: of few pages, two may by accident.
 // @param version  the first one to try
 // @param found    set to true if the pages add up
 HEAP_MUST_CHECK

@@ -11,7 +11,7 @@
 
 #include "dumper/writer/scan/block_grid.h"
 
-/** What a page's description says. */
+/** A page, by its description. */
 struct mimalloc_page {
 	uint64_t first;      /**< address of the first block */
 	uint64_t block_size; /**< bytes */
@@ -22,7 +22,7 @@ struct mimalloc_page {
 		thread_free; /**< addresses of the lists' first blocks; 0: empty */
 };
 
-/** What a walk through pages needs. */
+/** A walk through pages. */
 struct mimalloc_walk {
 	struct blocks *blocks;
 	const struct image *image;

@@ -356,6 +356,18 @@ struct heap_error *module_site_types(struct module *module, uint64_t lookup_pc,
 	return site_types ? NULL : heap_error_out_of_memory();
 }
 
+const struct module_site_type *module_site_receiver(const struct module_site_type *types,
+						    size_t count)
+{
+	// Functions inlined at the entry come first.
+	for (size_t i = 0; i < count; i++) {
+		if (types[i].depth == types[count - 1].depth &&
+		    types[i].kind == HEAP_DWARF_SITE_PARAMETER)
+			return &types[i];
+	}
+	return NULL;
+}
+
 static bool is_void_or_character(const struct heap_types *types, heap_type_id pointee)
 {
 	const struct heap_type *type = &types->types[heap_types_strip(types, pointee)];

@@ -46,6 +46,13 @@ struct heap_error *module_site_types(struct module *module, uint64_t lookup_pc,
 				     struct heap_types *types, struct module_site_type **result,
 				     size_t *count);
 
+/**
+ * Among the types at a function's entry, the one of its receiver: the first parameter that is a pointer of the
+ * function itself, not of one that is inlined there. NULL: it has none.
+ */
+const struct module_site_type *module_site_receiver(const struct module_site_type *types,
+						    size_t count);
+
 /** The debug information about a function that allocates. */
 enum module_passing {
 	MODULE_PASSING_UNKNOWN,
