@@ -4,9 +4,10 @@
 #   make demo                        run a sample program, capture it, show what the shell says
 #   make check                       all tests; T='t/find.t build/t/unit/types.t' for some
 #   make check SANITIZE=address,undefined    the same, in a build directory of its own
+#   make check SHORT=1               without t/truth, and with a tenth of the random graphs
 #   make readers                     fetches tools, from npm and Debian, that exports are tested with, too
 #   make bare                        make demo and make check in a bare Debian, in a chroot; takes
-#                                    root and debootstrap
+#                                    root and debootstrap; SHORT=1 as above
 #   make check-real                  tests on real programs, fetched and built from Debian's sources
 #   make truth                       how good the inference of types is, which make check asks, too;
 #                                    V=1 says what is wrong
@@ -336,7 +337,7 @@ $(BUILD)/t/bench/%: t/bench/%.c $(BUILD)/libheapgraph.a
 
 # How many tests run at a time, but for some (t/testrules.yml): four, since many of them mostly wait.
 JOBS ?= 4
-T ?= t/*.t t/capture/*.t t/end-to-end/*.t t/hostile/*.t t/shell/*.t t/truth/*.t $(UNITS)
+T ?= t/*.t t/capture/*.t t/end-to-end/*.t t/hostile/*.t t/shell/*.t $(if $(SHORT),,t/truth/*.t) $(UNITS)
 # A job in the background of a script ignores SIGQUIT and SIGINT, which tests are about.
 UNIGNORED := perl -e '$$SIG{INT} = $$SIG{QUIT} = "DEFAULT"; exec @ARGV or die' --
 # The programs that tests run are built in parallel, unless -j says otherwise.
@@ -361,7 +362,7 @@ readers:
 		dpkg -x visualvm_*.deb visualvm || echo 'No visualvm: heap dumps are not read by it'
 
 bare:
-	$(Q)t/bare build/bare
+	$(Q)SHORT='$(SHORT)' t/bare build/bare
 
 check-real: all
 	$(Q)BUILD=$(BUILD) prove -v t/real/*.t
@@ -422,7 +423,7 @@ build/fuzz/%: build/fuzz/objects/t/fuzz/%.o $(call fuzz_objects,$(call sources,$
 # expressions and out parameters that the other two suppressions are for.
 lint:
 	clang-format --dry-run --Werror $(filter-out build%,$(wildcard */*.[ch] */*/*.[ch] */*/*/*.[ch]))
-	cppcheck --quiet --error-exitcode=1 --inline-suppr --enable=warning,portability \
+	cppcheck -j$(shell nproc) --quiet --error-exitcode=1 --inline-suppr --enable=warning,portability \
 		--suppress=memleak --suppress=identicalInnerCondition --suppress=ctuuninitvar \
 		-D__x86_64__ -D_GNU_SOURCE -I. dumper lib shell
 	shellcheck scripts/demo scripts/install-dependencies scripts/clickhouse/load .ci/run t/bare t/real/fetch $(filter-out %.md,$(wildcard t/foreign/*))

@@ -41,7 +41,7 @@ static void check_reverse(const struct heap_graph *graph)
 static void edges_are_found_backwards(void **state)
 {
 	(void)state;
-	for (int i = 0; i < GRAPHS; i++) {
+	for (int i = 0, graphs = model_graphs(GRAPHS); i < graphs; i++) {
 		struct heap_snapshot model;
 
 		model_init_random(&model);
@@ -72,7 +72,7 @@ static void check_reach(const struct heap_graph *graph)
 static void reachability_has_three_classes(void **state)
 {
 	(void)state;
-	for (int i = 0; i < GRAPHS; i++) {
+	for (int i = 0, graphs = model_graphs(GRAPHS); i < graphs; i++) {
 		struct heap_snapshot model;
 		struct heap_graph *graph;
 
@@ -89,7 +89,7 @@ static void reachability_has_three_classes(void **state)
 static void leaked_objects_are_those_that_nothing_reaches(void **state)
 {
 	(void)state;
-	for (int i = 0; i < GRAPHS; i++) {
+	for (int i = 0, graphs = model_graphs(GRAPHS); i < graphs; i++) {
 		struct heap_snapshot model;
 		struct heap_graph *graph, *other;
 
@@ -176,7 +176,7 @@ static void find_distances(const struct heap_snapshot *model, uint32_t *distance
 static void distances_are_the_shortest(void **state)
 {
 	(void)state;
-	for (int i = 0; i < GRAPHS; i++) {
+	for (int i = 0, graphs = model_graphs(GRAPHS); i < graphs; i++) {
 		struct heap_snapshot model;
 		struct heap_graph *graph;
 		uint32_t expected[MAX_OBJECTS];
@@ -283,7 +283,7 @@ static void check_reachable(const struct heap_graph *graph)
 static void roots_and_objects_reach_what_they_reach(void **state)
 {
 	(void)state;
-	for (int i = 0; i < GRAPHS; i++) {
+	for (int i = 0, graphs = model_graphs(GRAPHS); i < graphs; i++) {
 		struct heap_snapshot model;
 
 		model_init_random(&model);

@@ -25,6 +25,14 @@ static inline uint32_t random_below(uint32_t limit)
 	return (uint32_t)((state >> 32) * limit >> 32);
 }
 
+/** How many random graphs a test takes: a tenth where the environment has SHORT, since each takes long. */
+static inline int model_graphs(int all)
+{
+	const char *is_short = getenv("SHORT");
+
+	return is_short && *is_short ? all / 10 : all;
+}
+
 #define MODEL_COLUMNS \
 	(HEAP_COLUMN_SIZE | HEAP_COLUMN_EDGES | HEAP_COLUMN_SLOTS | HEAP_COLUMN_QUALITY)
 
