@@ -95,16 +95,21 @@ static void read_value(const struct deep_content *deep, const struct deep_value 
 			  content);
 }
 
+static bool is_zero(const struct content *content)
+{
+	for (size_t i = 0; i < content->count; i++) {
+		if (content->words[i] != 0)
+			return false;
+	}
+	return true;
+}
+
 bool deep_content_is_zero(const struct deep_content *deep, const struct deep_value *value)
 {
 	struct content content;
 
 	read_value(deep, value, &content);
-	for (size_t i = 0; i < content.count; i++) {
-		if (content.words[i] != 0)
-			return false;
-	}
-	return true;
+	return is_zero(&content);
 }
 
 static int limit(int score, int most)
@@ -179,23 +184,23 @@ static int value_score(const struct deep_content *deep, const struct content *co
 	return score;
 }
 
-// Scores a sample of the values. @return below 0 if too many contradict
+// Scores a sample of the values. @return below 0 if too many contradict: the rest is not read then
 static int64_t score_type(const struct deep_content *deep, const struct deep_values *values,
 			  bool are_alike, heap_type_id type)
 {
-	size_t step = values->count / SAMPLES + 1;
+	size_t step = values->count / SAMPLES + 1, most = (values->count + step - 1) / step;
 	uint32_t samples = 0, against = 0, agree = 0;
 	int64_t sum = 0;
 
-	for (size_t i = 0; i < values->count; i += step) {
+	for (size_t i = 0; i < values->count && against * CONTRADICTED <= most; i += step) {
 		struct content content;
 		bool is_deep;
 		int score;
 
 		progress_step();
-		if (deep_content_is_zero(deep, &values->items[i]))
-			continue;
 		read_value(deep, &values->items[i], &content);
+		if (is_zero(&content))
+			continue;
 		score = value_score(deep, &content, type, &is_deep);
 		samples++;
 		against += score < 0;
