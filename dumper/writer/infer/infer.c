@@ -429,6 +429,18 @@ static void leave_unused(struct inference *inference)
 	}
 }
 
+// How many pages of contents are kept. Passes go over all blocks again and again: a cache that is but a little
+// smaller keeps hardly a page from one to the next.
+static size_t count_pages(const struct objects *objects)
+{
+	const uint64_t most = PAGES_IF_FIT * UINT64_C(4096);
+	uint64_t bytes = 0;
+
+	for (heap_object_id i = 0; i < objects->count && bytes <= most; i++)
+		bytes += objects_size(objects, i);
+	return bytes <= most ? PAGES_IF_FIT : PAGES_FOR_ALL;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *prepare(struct inference *inference, const struct head_words *heads)
 {
@@ -436,7 +448,7 @@ static struct heap_error *prepare(struct inference *inference, const struct head
 	heap_object_id objects = capture->objects.count;
 
 	HEAP_TRY(complete_types(inference, heads));
-	inference->pages = pages_create(&capture->image, PAGES_FOR_ALL);
+	inference->pages = pages_create(&capture->image, count_pages(&capture->objects));
 	inference->news = calloc((size_t)objects + 1, sizeof(*inference->news));
 	if (inference->pages)
 		inference->held = held_parts_create(capture, inference->pages);

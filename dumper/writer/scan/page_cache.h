@@ -16,6 +16,7 @@ struct pages;
 
 enum {
 	PAGES_FOR_ALL = 8192, /**< 32 MiB, of which only what is used is memory */
+	PAGES_IF_FIT = 16384, /**< instead, where all blocks fit in these */
 	PAGES_IN_ORDER = 64,  /**< for who reads by ascending address */
 };
 
