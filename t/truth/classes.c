@@ -201,7 +201,55 @@ static struct instance *make(int i, struct instance *owner)
 	return &widget->base;
 }
 
+int main(void);
+
 static struct instance *windows[300];
+
+// As in glibc's nsswitch: two of them have the size of a widget's block.
+struct module {
+	int state;
+	void (*functions[64])(void);
+	void *handle;
+	struct module *next;
+	char name[];
+};
+
+struct action {
+	struct module *module;
+	unsigned bits;
+};
+
+struct actions {
+	struct action *lists[16];
+};
+
+// Captures while a local variable is not set yet: the stack has old words there.
+__attribute__((noinline)) static void capture(struct instance *widget)
+{
+	struct actions unset;
+	uint64_t words[16] = { (uintptr_t)&unset,
+			       UINT64_C(0x5b57e4a6b34cfd00),
+			       (uintptr_t)widget,
+			       0x12b,
+			       0x10,
+			       0x7408,
+			       0,
+			       0x73,
+			       UINT64_C(0x3000000020),
+			       (uintptr_t)main,
+			       0x1a4,
+			       (uintptr_t)classes[1],
+			       1,
+			       (uintptr_t)main,
+			       0xa211 };
+
+	memcpy(&unset, words, sizeof(unset));
+	__asm__ volatile("" : : "r"(&unset) : "memory");
+	memset(words, 0, sizeof(words));
+	__asm__ volatile("" : : "r"(words) : "memory");
+	truth_capture();
+	__asm__ volatile("" : : "r"(&unset) : "memory");
+}
 
 int main(void)
 {
@@ -214,7 +262,7 @@ int main(void)
 			box->children[j] = make(i + (int)j, &box->base.base);
 		windows[i] = &box->base.base;
 	}
-	truth_capture();
+	capture(((struct box *)windows[299])->children[0]);
 	for (int i = 0; i < 300; i++)
 		((struct widget_class *)windows[i]->class)->draw((struct widget *)windows[i]);
 	return 0;

@@ -146,8 +146,6 @@ static void attach(const char *heapsnap)
 	snprintf(pid, sizeof(pid), "%d", (int)getpid());
 	child = fork();
 	if (child == 0) {
-		// This process is to wait for it by then, not to be inside fork(2), whatever else runs.
-		usleep(200000);
 		execl(heapsnap, "heapsnap", "attach", "--file", getenv("HEAPSNAP_FILE"), pid,
 		      (char *)NULL);
 		_exit(127);

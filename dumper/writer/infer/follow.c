@@ -7,6 +7,7 @@
 #include "dumper/base/header.h"
 #include "dumper/writer/base/progress.h"
 #include "dumper/writer/infer/counted.h"
+#include "lib/base/bits.h"
 #include "lib/base/cleanup.h"
 
 // The slots of a union at one place: any of them may be meant.
@@ -246,7 +247,12 @@ void inference_foresee(const struct inference *inference, struct typed_edge *edg
 struct heap_error *inference_root_value(struct inference *inference, const struct heap_root *root,
 					struct root_value *result)
 {
-	*result = (struct root_value){ .type = layouts_element(&inference->layouts, root->type) };
+	heap_root_id number = (heap_root_id)(root - inference->capture->snapshot.roots);
+
+	*result = (struct root_value){ .type = HEAP_NO_TYPE };
+	if (heap_bit_get(inference->unset, number))
+		return NULL;
+	result->type = layouts_element(&inference->layouts, root->type);
 	if (result->type == HEAP_NO_TYPE)
 		return NULL;
 	result->held = held_parts_value(inference->held, root->type, root->address, HEAP_NO_OBJECT);

@@ -24,6 +24,7 @@
 #include "dumper/writer/infer/text_headers.h"
 #include "dumper/writer/infer/site_containers.h"
 #include "dumper/writer/infer/unaligned_texts.h"
+#include "dumper/writer/infer/unset_variables.h"
 #include "dumper/writer/infer/void_pointers.h"
 
 #include "lib/base/cleanup.h"
@@ -385,6 +386,7 @@ static void release(struct inference *inference)
 	held_parts_destroy(inference->held);
 	pages_destroy(inference->pages);
 	free(inference->counted);
+	free(inference->unset);
 	free(inference->news);
 }
 
@@ -458,6 +460,7 @@ static struct heap_error *prepare(struct inference *inference, const struct head
 	inference->layouts.block_sizes = capture->block_sizes;
 	HEAP_TRY(enum_tags_init(&inference->enum_tags, &inference->layouts));
 	HEAP_TRY(heap_repetitions_init(&inference->repetitions, &inference->layouts.slots));
+	HEAP_TRY(unset_variables_find(capture, &inference->repetitions, &inference->unset));
 	HEAP_TRY(claims_init(&inference->claims, &inference->layouts, &capture->names, objects));
 	leave_unused(inference);
 	HEAP_TRY(hints_init(&inference->hints, objects));

@@ -77,6 +77,7 @@ struct inference {
 	bool has_conflicts; /**< some are noted in the snapshot's columns CONFLICT_TYPES and CONFLICTS */
 	uint64_t named; /**< how often an object without a type got one: for progress */
 	struct held_parts *held;
+	uint8_t *unset; /**< [roots / 8 + 1] bits.h: local variables that have no value yet */
 	heap_type_id *counted; /**< [counted_types] by element; NULL: none */
 	uint32_t counted_types;
 };
@@ -233,7 +234,7 @@ bool inference_is_raw(const struct inference *inference, heap_object_id object, 
 
 /** A root's value: one or several of a type, with the slots of that type. */
 struct root_value {
-	heap_type_id type; /**< HEAP_NO_TYPE: unknown, and so is the rest */
+	heap_type_id type; /**< HEAP_NO_TYPE: unknown or not set yet, and so is the rest */
 	const struct heap_repetition *repetition;
 	struct held_value held;
 };
