@@ -33,13 +33,9 @@ struct target {
 	struct process process;
 	struct process_status status;
 	uint64_t program;        // as process_program() had it when the attempt began
+	long left;               // a child that an attempt has left
 	char name[NAME_MAX + 1]; // for messages; "": not asked for yet
 };
-
-static void target_close(struct target *target)
-{
-	process_close(&target->process);
-}
 
 /*
  * For messages alone. The kernel copies it from memory, which takes a lock that threads hold while they change
@@ -230,7 +226,7 @@ HEAP_MUST_CHECK
 static struct heap_error *take_once(struct target *target, const struct foreign_options *options,
 				    uint64_t hold_ns, struct outcome *outcome)
 {
-	struct frozen_copy copy = { 0 };
+	struct frozen_copy copy = { .left = target->left };
 	sigset_t before;
 	struct heap_error *error = check(target);
 
@@ -249,6 +245,7 @@ static struct heap_error *take_once(struct target *target, const struct foreign_
 	priority_restore(); // writing has time
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	outcome->is_lost = copy.is_lost;
+	target->left = copy.left;
 	outcome->is_copied = !error;
 	if (!error)
 		error = write_copy(target, options, &copy);
@@ -272,6 +269,24 @@ static bool reopen(struct target *target)
 	process_close(&target->process);
 	target->process = again;
 	return true;
+}
+
+// No zombie of ours may stay with a process that began another program meanwhile.
+static void reap_left(struct target *target)
+{
+	sigset_t before;
+
+	block_signals(&before);
+	for (int look = 0; look < LOST_LOOKS && target->left > 0 && reopen(target); look++)
+		frozen_copy_reap(&target->process, &target->left);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+static void target_close(struct target *target)
+{
+	if (target->left > 0)
+		reap_left(target);
+	process_close(&target->process);
 }
 
 // Waits until the process has ended or runs another program, if its threads were lost by that.

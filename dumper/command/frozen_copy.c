@@ -505,6 +505,39 @@ static struct heap_error *find_reaper(struct making *making, const struct proces
 	return NULL;
 }
 
+static void await_end(pid_t tid)
+{
+	int status;
+
+	do
+		status = tracee_wait(tid, VICTIM_MS);
+	while (status > 0 && !WIFEXITED(status) && !WIFSIGNALED(status));
+}
+
+static void end_process(pid_t *pid)
+{
+	if (*pid == 0)
+		return;
+	kill(*pid, SIGKILL);
+	await_end(*pid);
+	*pid = 0;
+}
+
+// A victim can end behind clone(2) and before the tracer's answer. @return the child's pid in its namespace
+static long end_child(pid_t *child)
+{
+	struct process process;
+	struct process_status status = { 0 };
+	struct heap_error *error = process_open(*child, &process);
+
+	if (!error && !process_read_status(&process, &status))
+		status.own_pid = 0;
+	process_close(&process);
+	heap_error_destroy(error);
+	end_process(child);
+	return status.own_pid;
+}
+
 // A process that shares the memory of `parent`, and stops before its first instruction.
 static long make_sharer(struct making *making, pid_t parent, bool is_child, pid_t *child)
 {
@@ -514,6 +547,8 @@ static long make_sharer(struct making *making, pid_t parent, bool is_child, pid_
 	long result = call(making, parent, is_child, child, SYS_clone, flags | note,
 			   rescue->child_sp, note ? rescue->child_pid : 0);
 
+	if (result <= 0 && *child != 0 && !is_child)
+		making->copy->left = end_child(child);
 	if (result <= 0 || *child == 0)
 		return result < 0 ? result : -EAGAIN;
 	tracee_wait(*child, VICTIM_MS);
@@ -521,13 +556,14 @@ static long make_sharer(struct making *making, pid_t parent, bool is_child, pid_
 	return result;
 }
 
-static void await_end(pid_t tid)
+// A program that the process begins inherits its children: what has ended and is not waited for stays a zombie.
+static void wait_for_left(struct making *making)
 {
-	int status;
+	struct frozen_copy *copy = making->copy;
 
-	do
-		status = tracee_wait(tid, VICTIM_MS);
-	while (status > 0 && !WIFEXITED(status) && !WIFSIGNALED(status));
+	if (copy->left > 0 && call(making, making->victim->tid, false, NULL, SYS_wait4,
+				   (uint64_t)copy->left, 0, __WALL) == copy->left)
+		copy->left = 0;
 }
 
 HEAP_MUST_CHECK
@@ -548,7 +584,8 @@ static struct heap_error *make_holder(struct making *making)
 		result = make_sharer(making, between, true, &copy->holder);
 		call(making, between, true, NULL, SYS_exit, 0, 0, 0);
 		await_end(between);
-		call(making, victim, false, NULL, SYS_wait4, (uint64_t)own, 0, __WALL);
+		copy->left = own;
+		wait_for_left(making);
 		if (result < 0)
 			return refuse_clone(making, result);
 	}
@@ -585,6 +622,7 @@ static struct heap_error *prepare(struct making *making, const struct process_st
 	tracee_prepare_rescue(making->process, victim, &making->rescue);
 	if (!tracee_begin_calls(victim, &before))
 		return lost(making->process, making->copy);
+	wait_for_left(making);
 	error = find_reaper(making, status);
 	if (!error)
 		error = make_holder(making);
@@ -716,15 +754,6 @@ static void release_heir(const struct process *process)
 
 // --- all of it -------------------------------------------------------------------------------
 
-static void end_process(pid_t *pid)
-{
-	if (*pid == 0)
-		return;
-	kill(*pid, SIGKILL);
-	await_end(*pid);
-	*pid = 0;
-}
-
 HEAP_MUST_CHECK
 static struct heap_error *stop_and_copy(struct making *making)
 {
@@ -808,7 +837,8 @@ struct heap_error *frozen_copy_create(struct process *process, const struct proc
 	struct heap_error *error;
 	size_t added, victim;
 
-	*copy = (struct frozen_copy){ .held_until_ns = hold_ns ? now_ns() + hold_ns : 0 };
+	*copy = (struct frozen_copy){ .held_until_ns = hold_ns ? now_ns() + hold_ns : 0,
+				      .left = copy->left };
 	release_heir(process); // of an attempt before this one
 	HEAP_TRY(list_threads(process, copy, &added));
 	if (hold_ns != 0)
@@ -904,23 +934,27 @@ void frozen_copy_tend(struct process *process, struct frozen_copy *copy)
 	}
 }
 
-static void wait_for(struct making *making, const long own_pids[2])
+static bool wait_for(struct making *making, const long own_pids[2])
 {
+	bool all = true;
+
 	for (int i = 0; i < 2; i++) {
 		if (own_pids[i] > 0)
-			call(making, making->victim->tid, false, NULL, SYS_wait4,
-			     (uint64_t)own_pids[i], 0, __WALL);
+			all &= call(making, making->victim->tid, false, NULL, SYS_wait4,
+				    (uint64_t)own_pids[i], 0, __WALL) == own_pids[i];
 	}
+	return all;
 }
 
-// Makes a process that takes in orphans wait for holder and copy, which have ended.
-static void reap(struct process *process, const long own_pids[2])
+// Makes a process wait for children that have ended. @return whether it has
+static bool reap(struct process *process, const long own_pids[2])
 {
 	struct frozen_copy threads = { 0 };
 	struct making making = { .process = process, .copy = &threads };
 	struct process_status status;
 	struct tracee_before before;
 	size_t added;
+	bool has_waited = false;
 	struct heap_error *error = list_threads(process, &threads, &added);
 
 	if (!error && process_read_status(process, &status) && find_code(&making))
@@ -928,13 +962,22 @@ static void reap(struct process *process, const long own_pids[2])
 	if (!error && making.victim && has_code(&making)) {
 		tracee_prepare_rescue(process, making.victim, &making.rescue);
 		if (tracee_begin_calls(making.victim, &before)) {
-			wait_for(&making, own_pids);
+			has_waited = wait_for(&making, own_pids);
 			tracee_end_calls(making.victim, &before);
 		}
 		tracee_detach(making.victim);
 	}
 	heap_error_destroy(error);
 	free(threads.tracees);
+	return has_waited;
+}
+
+void frozen_copy_reap(struct process *process, long *left)
+{
+	const long own_pids[2] = { *left };
+
+	if (reap(process, own_pids))
+		*left = 0;
 }
 
 // An exec() waits for all threads that it has ended to be waited for.

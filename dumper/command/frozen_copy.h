@@ -24,6 +24,7 @@ struct frozen_copy {
 	uint32_t thread_count;
 	uint64_t stop_ns, clone_ns; /**< how long threads were stopped, and the copy took */
 	bool is_lost; /**< there is none since the process ended, or began another program */
+	long left;    /**< the go-between's pid there if it has not been waited for; 0: it has */
 
 	/* Private. */
 	uint64_t held_until_ns; /**< when all threads go on at the latest; 0: they do at once */
@@ -40,7 +41,8 @@ struct frozen_copy {
  *
  * @param hold_ns  for how long threads stay stopped, unless the copy is destroyed before; those
  *                 that were left alone are stopped when they wake. 0: they go on at once
- * @param copy  to be given to frozen_copy_destroy() in any case
+ * @param copy  to be given to frozen_copy_destroy() in any case. If an attempt before has left a child, copy->left
+ *              says so: the process is made to wait for it
  */
 HEAP_MUST_CHECK
 struct heap_error *frozen_copy_create(struct process *process, const struct process_status *status,
@@ -51,6 +53,9 @@ struct heap_error *frozen_copy_create(struct process *process, const struct proc
  * enough. Call it now and then.
  */
 void frozen_copy_tend(struct process *process, struct frozen_copy *copy);
+
+/** Makes the process wait for a child that an attempt has left. @param left  0 from then on */
+void frozen_copy_reap(struct process *process, long *left);
 
 void frozen_copy_destroy(struct process *process, struct frozen_copy *copy);
 
