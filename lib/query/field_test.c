@@ -7,6 +7,7 @@
 #include "lib/query/absent.h"
 #include "lib/query/comparison.h"
 #include "lib/query/text_pattern.h"
+#include "lib/snapshot/constants.h"
 #include "lib/types/member_path.h"
 
 #include <errno.h>
@@ -320,6 +321,18 @@ static bool target_matches(struct heap_field_test *test, heap_object_id object, 
 	       text_matches(test, (many ? many : bytes) + interior, kept - interior);
 }
 
+// True if a string literal of the program, which no object holds, matches.
+static bool constant_matches(const struct heap_field_test *test, uint64_t address)
+{
+	char bytes[MAX_TEXT];
+	size_t length;
+	bool is_whole;
+
+	return heap_constants_string(test->snapshot, address, bytes, sizeof(bytes), &length,
+				     &is_whole) &&
+	       text_matches(test, bytes, length);
+}
+
 // Bytes of an array of characters that are known; one without a length goes up to the end.
 static uint64_t bytes_of_array(const struct heap_field_test *test,
 			       const struct heap_field_subject *subject,
@@ -376,6 +389,9 @@ static bool element_matches(struct heap_field_test *test, const struct heap_fiel
 		return !test->negated;
 	if (field->meaning == POINTED_TO_TEXT && edge != UINT32_MAX &&
 	    target_matches(test, snapshot->edge_target[edge], snapshot->edge_interior[edge], error))
+		return !test->negated;
+	if (field->meaning == POINTED_TO_TEXT && edge == UINT32_MAX &&
+	    constant_matches(test, value.number))
 		return !test->negated;
 	return test->negated;
 }

@@ -8,8 +8,8 @@
  *
  * The type of the field, which differs between types of objects, decides what the value means: a number,
  * an enumerator's name, true or false, NULL or an address, the name of a function, or a string. A string
- * is compared with an array of characters, with the target of a pointer to characters, or with a
- * std::string; it may be a glob. An array of structures matches if one of them does. Bytes that were not
+ * is compared with an array of characters, with the target of a pointer to characters (also a string
+ * literal: lib/snapshot/constants.h), or with a std::string; it may be a glob. An array of structures matches if one of them does. Bytes that were not
  * kept match nothing; heap_field_test_unknown() counts them.
  */
 

@@ -354,6 +354,8 @@ struct heap_snapshot {
 	struct heap_file *file;             /**< for loading columns; NULL if made in memory */
 	struct heap_contents *contents;     /**< private: the index of contents */
 	struct heap_neighbours *neighbours; /**< private: columns that are loaded in part */
+	struct heap_constants
+		*constants; /**< private: files that constants are read from, or NULL */
 	/** Types that people have declared objects to be of: lib/snapshot/declarations.h, or NULL. */
 	struct heap_declarations *declarations;
 	/** True if declarations were ignored: their author could not have written the snapshot. */

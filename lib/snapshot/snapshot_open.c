@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/snapshot/snapshot.h"
 
+#include "lib/snapshot/constants.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/column.h"
 #include "lib/snapshot/declarations.h"
@@ -320,6 +321,7 @@ void heap_snapshot_deinit(struct heap_snapshot *snapshot)
 	heap_contents_destroy(snapshot->contents);
 	heap_neighbours_destroy(snapshot->neighbours);
 	heap_declarations_destroy(snapshot->declarations);
+	heap_constants_destroy(snapshot->constants);
 	*snapshot = (struct heap_snapshot){ 0 };
 }
 

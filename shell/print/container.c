@@ -257,7 +257,7 @@ static bool print_unique(const struct printing *printing)
 		    value_describe_pointer(session, pointer, HEAP_NO_TYPE));
 	output_open_object(session->output, printing->name);
 	output_string(session->output, "container", "std::unique_ptr");
-	value_pointer_json(session, pointer);
+	value_pointer_json(session, pointer, HEAP_NO_TYPE);
 	output_close(session->output);
 	return true;
 }
@@ -333,7 +333,7 @@ static bool print_shared_pointer(const struct printing *printing, const char *ki
 	output_text(output, "\n");
 	output_open_object(output, printing->name);
 	output_string(output, "container", kind);
-	value_pointer_json(session, pointer);
+	value_pointer_json(session, pointer, HEAP_NO_TYPE);
 	if (counted) {
 		output_number(output, "use_count", counts.uses);
 		output_number(output, "weak_count", counts.weak);
@@ -518,7 +518,7 @@ static bool print_function(const struct printing *printing)
 	output_open_object(session->output, printing->name);
 	output_string(session->output, "container", "std::function");
 	output_string(session->output, "target", text);
-	value_pointer_json(session, kept);
+	value_pointer_json(session, kept, HEAP_NO_TYPE);
 	output_close(session->output);
 	return true;
 }
@@ -559,7 +559,7 @@ static bool print_counted(const struct printing *printing)
 		    value_describe_pointer(session, pointer, HEAP_NO_TYPE), counts.uses,
 		    counts.weak);
 	output_open_object(session->output, printing->name);
-	value_pointer_json(session, pointer);
+	value_pointer_json(session, pointer, HEAP_NO_TYPE);
 	output_number(session->output, "strong_count", counts.uses);
 	output_number(session->output, "weak_count", counts.weak);
 	output_close(session->output);

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/print/field.h"
 
-#include "shell/print/describe.h"
+#include "lib/snapshot/constants.h"
 #include "shell/base/format.h"
+#include "shell/print/describe.h"
 #include "shell/print/part.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 enum {
+	MAX_CONSTANT = 256,
 	MAX_PATH = 512,
 	MAX_DEPTH = 32,
 	MAX_VISITS = 1 << 12, // members of unions in unions
@@ -275,6 +277,36 @@ static heap_root_id find_variable(const struct heap_snapshot *snapshot, uint64_t
 	return UINT32_MAX;
 }
 
+const char *field_constant(struct session *session, uint64_t address, heap_type_id pointee,
+			   size_t *length, bool *is_whole)
+{
+	const struct heap_types *types = &session->snapshot->types;
+	const struct heap_type *type = &types->types[heap_types_strip(types, pointee)];
+	char *buffer;
+
+	if (!(type->flags & HEAP_TYPE_CHARACTER) || type->size != 1)
+		return NULL;
+	buffer = session_allocate(session, MAX_CONSTANT);
+	return buffer && heap_constants_string(session->snapshot, address, buffer, MAX_CONSTANT,
+					       length, is_whole)
+		       ? buffer
+		       : NULL;
+}
+
+static const char *describe_constant(struct session *session, uint64_t address,
+				     heap_type_id pointee)
+{
+	size_t length;
+	bool is_whole;
+	const char *text = field_constant(session, address, pointee, &length, &is_whole);
+
+	if (!text)
+		return describe_address(session, address);
+	return session_format(session, "\"%s\"%s at %s",
+			      session_keep(session, format_escaped(text, length)),
+			      is_whole ? "" : "…", describe_address(session, address));
+}
+
 const char *field_describe_address(struct session *session, uint64_t address, heap_type_id pointee)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
@@ -283,7 +315,7 @@ const char *field_describe_address(struct session *session, uint64_t address, he
 				     : find_variable(snapshot, address);
 
 	if (found == UINT32_MAX)
-		return describe_address(session, address);
+		return describe_constant(session, address, pointee);
 
 	const struct heap_root *root = &snapshot->roots[found];
 	struct target target = { root->type, 1, address - root->address };

@@ -27,8 +27,18 @@ const char *field_describe_target(struct session *session, heap_object_id object
 				  heap_type_id pointee);
 
 /**
- * The same of an address outside the heap: "&settings.path" inside a variable, and else as
- * describe_address() says.
+ * The string literal at an address, until the command ends.
+ *
+ * @param pointee   what the pointer points to: characters, or it is none
+ * @param is_whole  gets false where only its beginning was read
+ * @return NULL if there is none, or nothing is known of it
+ */
+const char *field_constant(struct session *session, uint64_t address, heap_type_id pointee,
+			   size_t *length, bool *is_whole);
+
+/**
+ * The same of an address outside the heap: "&settings.path" inside a variable, the text of a string
+ * literal, and else as describe_address() says.
  */
 const char *field_describe_address(struct session *session, uint64_t address, heap_type_id pointee);
 

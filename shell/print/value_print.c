@@ -143,13 +143,27 @@ const char *value_describe_pointer(struct session *session, uint64_t pointer, he
 	return field_describe_target(session, target, pointer - snapshot->address[target], pointee);
 }
 
-void value_pointer_json(struct session *session, uint64_t pointer)
+// The string literal that a pointer points to.
+static void constant_json(struct session *session, uint64_t pointer, heap_type_id pointee)
+{
+	size_t length;
+	bool is_whole;
+	const char *text = field_constant(session, pointer, pointee, &length, &is_whole);
+
+	if (text)
+		output_format(session->output, "text", "%.*s%s", (int)length, text,
+			      is_whole ? "" : "…");
+}
+
+void value_pointer_json(struct session *session, uint64_t pointer, heap_type_id pointee)
 {
 	heap_object_id target = heap_snapshot_find(session->snapshot, pointer);
 
 	output_address(session->output, "pointer", pointer);
-	if (target == HEAP_NO_OBJECT)
+	if (target == HEAP_NO_OBJECT) {
+		constant_json(session, pointer, pointee);
 		return;
+	}
 	describe_object_json(session, "object", target);
 
 	const struct heap_part *part = heap_snapshot_part_at(
@@ -169,7 +183,7 @@ static void print_pointer(struct session *session, uint64_t pointer, heap_type_i
 	if (!output_is_json(session->output))
 		return;
 	output_open_object(session->output, name);
-	value_pointer_json(session, pointer);
+	value_pointer_json(session, pointer, pointee);
 	output_close(session->output);
 }
 

@@ -30,7 +30,7 @@ void value_print_word(struct session *session, const char *name, int indent, con
 const char *value_describe_pointer(struct session *session, uint64_t pointer, heap_type_id pointee);
 
 /** The members "pointer" and "object", for JSON. */
-void value_pointer_json(struct session *session, uint64_t pointer);
+void value_pointer_json(struct session *session, uint64_t pointer, heap_type_id pointee);
 
 /**
  * The text of one value that is no structure and no array: "7", "BLUE", "struct node at
