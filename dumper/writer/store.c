@@ -385,16 +385,25 @@ struct texts {
 	char id[33];
 };
 
-static void fill_costs(const struct capture *capture, struct heap_info *info)
+// From the stop of the process to now. That of a core ended long ago.
+static uint64_t time_to_write(const struct heapsnap_process *process)
 {
 	struct timespec now;
-	struct rusage usage;
 
+	if (process->origin == HEAPSNAP_ORIGIN_CORE)
+		return progress_elapsed_ns();
 	clock_gettime(CLOCK_REALTIME, &now);
 
 	uint64_t now_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 
-	info->writer_ns = now_ns > info->time_ns ? now_ns - info->time_ns : 0;
+	return now_ns > process->time_ns ? now_ns - process->time_ns : 0;
+}
+
+static void fill_costs(const struct capture *capture, struct heap_info *info)
+{
+	struct rusage usage;
+
+	info->writer_ns = time_to_write(&capture->process);
 	if (getrusage(RUSAGE_SELF, &usage) == 0)
 		info->writer_bytes = (uint64_t)usage.ru_maxrss * 1024;
 	info->copied_bytes = bounds_copied(capture->image.pid, (pid_t)info->pid);

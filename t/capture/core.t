@@ -54,7 +54,11 @@ my $core;
 SKIP: {
     skip 'no gcore', 1 unless has('gcore') && system("gcore -o $directory/gcore $program->{pid} >/dev/null 2>&1") == 0;
     $core = "$directory/gcore.$program->{pid}";
-    is_exact($core, $live, "gcore's");
+    my $old = time - 7 * 86400;
+    utime $old, $old, $core or die "$core: $!";
+    my $info = is_exact($core, $live, "gcore's");
+    is int($info->{time_ns} / 1e9), $old, "gcore's: the time is the core's";
+    cmp_ok $info->{writer_ns}, '<', 3600e9, 'writing took the time since it was opened';
     is waitpid($program->{pid}, WNOHANG), 0, "gcore's: the process lives";
 }
 kill 'KILL', $program->{pid};

@@ -17,6 +17,7 @@ static struct {
 	pid_t frozen;
 	int memory;           // of the frozen copy; -1: process_vm_writev(2) is used
 	uint64_t address;     // of struct heapsnap_progress; 0: nobody is told
+	uint64_t start_ns;    // monotonic
 	uint64_t deadline_ns; // UINT64_MAX: none
 	uint64_t next_ns;     // when the program is told again
 	void (*beat)(void);
@@ -36,12 +37,18 @@ void progress_init(pid_t frozen, const struct heapsnap_process *process)
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)frozen);
+	state.start_ns = now_ns();
 	state.frozen = frozen;
 	state.memory = open(path, O_WRONLY | O_CLOEXEC);
 	state.address =
 		process->shared ? process->shared + offsetof(struct heapsnap_shared, progress) : 0;
 	if (process->writer_time_ns != 0)
-		state.deadline_ns = now_ns() + process->writer_time_ns;
+		state.deadline_ns = state.start_ns + process->writer_time_ns;
+}
+
+uint64_t progress_elapsed_ns(void)
+{
+	return now_ns() - state.start_ns;
 }
 
 void progress_set_beat(void (*beat)(void))

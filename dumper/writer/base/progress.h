@@ -32,6 +32,9 @@ extern __thread uint32_t progress_pending; /**< steps of this thread that were n
  */
 void progress_init(pid_t frozen, const struct heapsnap_process *process);
 
+/** The time since progress_init(), by the clock. */
+uint64_t progress_elapsed_ns(void);
+
 /** Calls a function each time that the clock is read: the writer is alive. */
 void progress_set_beat(void (*beat)(void));
 
