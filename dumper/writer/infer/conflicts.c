@@ -149,7 +149,8 @@ static struct heap_error *weigh_slot(const struct weighing *weighing,
 
 	if ((weights->support && !heap_bit_get(weights->contested, target)) ||
 	    inference->claims.rank[target] == RANK_NONE ||
-	    !held_parts_has(inference->held, value, offset))
+	    !held_parts_has(inference->held, value, offset) ||
+	    flagged_pointers_tell_type(inference, value->type, interior))
 		return NULL;
 	slots = heap_repetition_slots_at(repetition, offset, &first, &end);
 	return slots ? weigh(inference, weights->support != NULL, slots->list + first, end - first,

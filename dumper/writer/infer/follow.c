@@ -85,10 +85,9 @@ static struct layout_claim fit_tagged(const struct inference *inference, heap_ty
 	return inference_fit(inference, type, pointer->target);
 }
 
-// Applies one slot: as a claim if it points to the start and the sizes agree, or as a hint.
-HEAP_MUST_CHECK
-static struct heap_error *apply(struct inference *inference, heap_type_id pointee,
-				const struct pointer *pointer)
+// As a claim if it points to the start and the sizes agree, or as a hint.
+struct heap_error *inference_apply_pointer(struct inference *inference, heap_type_id pointee,
+					   const struct pointer *pointer)
 {
 	uint64_t size = inference_size(inference, pointer->target);
 	struct layout_claim claim = fit_tagged(inference, pointee, pointer);
@@ -125,7 +124,7 @@ static struct heap_error *apply_array(struct inference *inference, heap_type_id 
 		inference_fit_weakly(inference, element, pointer->interior, pointer->target);
 
 	if (claim.fit != LAYOUT_ARRAY)
-		return apply(inference, element, pointer);
+		return inference_apply_pointer(inference, element, pointer);
 	return claims_add(&inference->claims, rank_of(LAYOUT_FLEXIBLE, pointer),
 			  &(struct claim){ pointer->target, claim.type, claim.elements,
 					   HEAP_EVIDENCE_POINTER, pointer->is_sure });
@@ -169,12 +168,13 @@ static struct heap_error *apply_all(struct inference *inference, const struct he
 		HEAP_TRY(union_tags_ask(inference, pointer, offset, &pointee));
 		if (pointee.type != HEAP_NO_TYPE) {
 			behind.is_sure &= pointee.is_sure;
-			return pointee.is_array ? apply_array(inference, pointee.type, &behind)
-						: apply(inference, pointee.type, &behind);
+			return pointee.is_array
+				       ? apply_array(inference, pointee.type, &behind)
+				       : inference_apply_pointer(inference, pointee.type, &behind);
 		}
 	}
 	if (count == 1)
-		return apply(inference, slots->pointee, &behind);
+		return inference_apply_pointer(inference, slots->pointee, &behind);
 	return hint_at_all(inference, slots, count, &behind);
 }
 
@@ -215,6 +215,9 @@ struct heap_error *inference_apply(struct inference *inference, const struct typ
 						   HEAP_EVIDENCE_POINTER, pointer.is_sure });
 	pointer.holder_type = snapshot->type[edge->object];
 	pointer.holder = inference_address(inference, edge->object);
+	if (edge->count == 1 && flagged_pointers_concern(inference, edge->slots->pointee,
+							 pointer.target, pointer.interior))
+		return flagged_pointers_add(inference, edge->slots->pointee, &pointer);
 	return apply_all(inference, edge->slots, edge->count, offset, &pointer);
 }
 
@@ -230,6 +233,8 @@ void inference_foresee(const struct inference *inference, struct typed_edge *edg
 	    enum_tags_have(&inference->enum_tags,
 			   layouts_strip(&inference->layouts, edge->slots->pointee)) ||
 	    !layouts_is_start(pointer.interior - prefix) ||
+	    flagged_pointers_concern(inference, edge->slots->pointee, pointer.target,
+				     pointer.interior) ||
 	    pools_have(&inference->pools, pointer.target))
 		return;
 	claim = inference_fit(inference, edge->slots->pointee, pointer.target);

@@ -288,7 +288,8 @@ static struct heap_error *advance(struct inference *inference, int small, uint64
 {
 	HEAP_TRY(settle(inference));
 	*named = 0;
-	if (!progress_is_late())
+	HEAP_TRY(flagged_pointers_decide(inference, named));
+	if (*named == 0 && !progress_is_late())
 		HEAP_TRY(find_runtimes(inference, false, named));
 	if (*named == 0 && !progress_is_late())
 		HEAP_TRY(name_surely(inference, named));
@@ -369,6 +370,7 @@ static struct heap_error *run(struct inference *inference, const heap_type_id *c
 static void release(struct inference *inference)
 {
 	claims_deinit(&inference->claims);
+	flagged_pointers_deinit(&inference->flagged_pointers);
 	frontier_deinit(&inference->frontier);
 	named_part_deinit(&inference->named_part);
 	hints_deinit(&inference->hints);

@@ -14,6 +14,7 @@
 #include "dumper/writer/infer/content.h"
 #include "dumper/writer/infer/discriminators.h"
 #include "dumper/writer/infer/enum_tags.h"
+#include "dumper/writer/infer/flagged_pointers.h"
 #include "dumper/writer/infer/frontier.h"
 #include "dumper/writer/infer/held_parts.h"
 #include "dumper/writer/infer/hints.h"
@@ -51,6 +52,7 @@ struct inference {
 	uint8_t *news; /**< [objects] enum news: evidence since naming last visited it */
 	struct block_prefixes block_prefixes;
 	struct claims claims;
+	struct flagged_pointers flagged_pointers;
 	struct frontier frontier;
 	struct named_part named_part; /**< for rounds of one piece */
 	struct hints hints;
@@ -222,6 +224,11 @@ struct heap_error *inference_follow(struct inference *inference,
 /** Applies an edge of an object whose type is known. */
 HEAP_MUST_CHECK
 struct heap_error *inference_apply(struct inference *inference, const struct typed_edge *edge);
+
+/** Applies a pointer of a known type, which its holder holds for certain. */
+HEAP_MUST_CHECK
+struct heap_error *inference_apply_pointer(struct inference *inference, heap_type_id pointee,
+					   const struct pointer *pointer);
 
 /**
  * Notes the claim that an edge makes, if that is known without its hints and its contents, or that
