@@ -243,7 +243,8 @@ struct heap_info {
 	uint64_t untyped;        /**< 1: written without types of objects, as requested */
 	uint64_t missed_threads; /**< threads that could not be stopped */
 	/* The costs of writing; 0 in snapshots of older versions. */
-	uint64_t writer_ns;    /**< from the stop to the end of writing; of a core from when it was opened */
+	uint64_t
+		writer_ns; /**< from the stop to the end of writing; of a core from when it was opened */
 	uint64_t writer_bytes; /**< peak memory of the writer */
 	uint64_t
 		copied_bytes; /**< pages that the program wrote to meanwhile: copied by the kernel */
