@@ -4,7 +4,8 @@
 #   make demo                        run a sample program, capture it, show what the shell says
 #   make check                       all tests; T='t/find.t build/t/unit/types.t' for some
 #   make check SANITIZE=address,undefined    the same, in a build directory of its own
-#   make check SHORT=1               without t/truth, and with a tenth of the random graphs
+#   make check SHORT=1               without t/truth, a tenth of the random graphs, some programs in
+#                                    one form of build instead of two
 #   make readers                     fetches tools, from npm and Debian, that exports are tested with, too
 #   make bare                        make demo and make check in a bare Debian, in a chroot; takes
 #                                    root and debootstrap; SHORT=1 as above

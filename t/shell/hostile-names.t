@@ -135,7 +135,7 @@ for my $name (@help) {
     push @ways, grep { !/[|>]|\.snap|\bFILE\b/ } map { /^  (\Q$name\E.*?)(?:   .*)?$/ ? $1 =~ s/'/"/gr : () } split /\n/, $help->{details};
     @ways = grep { !/ --raw\b/ } @ways;    # which gives the bytes as they are
     my @shown = grep { $_ !~ $other_rows } @ways;
-    for my $number (1, 2) {
+    for my $number ($ENV{SHORT} ? 1 : (1, 2)) {
         for my $mode ('--color=never', '--color=always', '--json') {
             my %option = (json => $mode eq '--json', colours => $mode eq '--color=always', tabs => $name eq 'types');
             for my $files ([\''], [\'typed'], [\'series 0', \'series 1', \'series 2']) {
