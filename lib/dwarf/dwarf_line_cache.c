@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum {
-	LINE_NUMBERS = 3, // of each line
+	LINE_NUMBERS = 3, // of each line; the third is its number and whether it is in a wrapper
 };
 
 static struct heap_dwarf_question ask(uint64_t pc)
@@ -27,10 +27,13 @@ static bool read_lines(struct heap_dwarf_answer *answer, struct heap_dwarf_lines
 	}
 	while (lines->count < count) {
 		struct heap_dwarf_line *line = &lines->lines[lines->count++];
+		uint64_t number;
 
 		line->function = strdup(heap_dwarf_answer_next_string(answer));
 		line->file = strdup(heap_dwarf_answer_next_string(answer));
-		line->line = (uint32_t)heap_dwarf_answer_next(answer);
+		number = heap_dwarf_answer_next(answer);
+		line->line = (uint32_t)(number >> 1);
+		line->is_wrapper = number & 1;
 		if (!line->function || !line->file)
 			return false;
 	}
@@ -62,7 +65,8 @@ void heap_dwarf_line_cache_add(struct heap_dwarf_answers *cache, uint64_t pc,
 	for (size_t i = 0; i < lines->count; i++) {
 		heap_dwarf_answer_put_string(&writer, lines->lines[i].function);
 		heap_dwarf_answer_put_string(&writer, lines->lines[i].file);
-		heap_dwarf_answer_put(&writer, lines->lines[i].line);
+		heap_dwarf_answer_put(&writer, (uint64_t)lines->lines[i].line << 1 |
+						       lines->lines[i].is_wrapper);
 	}
 	heap_dwarf_answer_add(&writer, &question);
 }

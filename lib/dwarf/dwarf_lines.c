@@ -5,6 +5,7 @@
 #include "lib/dwarf/dwarf_code.h"
 #include "lib/dwarf/dwarf_line_table.h"
 #include "lib/dwarf/dwarf_file_units.h"
+#include "lib/dwarf/dwarf_wrappers.h"
 
 #include <string.h>
 
@@ -69,8 +70,21 @@ static struct heap_error *read_table(struct heap_dwarf_line_finder *finder,
 // @param function, file  taken over
 static bool set_line(struct heap_dwarf_line *line, char *function, char *file, uint32_t number)
 {
-	*line = (struct heap_dwarf_line){ function, file, number };
+	line->function = function;
+	line->file = file;
+	line->line = number;
 	return line->function && line->file;
+}
+
+// What cannot be read tells nothing.
+HEAP_MUST_CHECK
+static struct heap_error *forgive_format(struct heap_error *error)
+{
+	if (error && heap_error_code(error) == HEAP_ERROR_FORMAT) {
+		heap_error_destroy(error);
+		return NULL;
+	}
+	return error;
 }
 
 HEAP_MUST_CHECK
@@ -80,24 +94,21 @@ static struct heap_error *add_line(struct heap_dwarf_line_finder *finder,
 				   uint32_t number, struct heap_dwarf_lines *lines)
 {
 	struct heap_dwarf_description entry = { .name = "", .linkage_name = "" };
+	struct heap_dwarf_line *line = &lines->lines[lines->count];
 	char *path = NULL;
-	struct heap_error *error = NULL;
 
-	if (scope)
-		error = heap_dwarf_code_describe(finder->code, scope->place, &entry);
 	// Without the name, the line is still known.
-	if (error && heap_error_code(error) == HEAP_ERROR_FORMAT) {
-		heap_error_destroy(error);
-		error = NULL;
-	}
-	if (!error)
-		error = heap_dwarf_code_path(finder->code, unit->skeleton, file, &path);
-	if (error)
-		return error;
-	if (!set_line(&lines->lines[lines->count++], heap_dwarf_description_name(&entry), path,
-		      number))
-		return heap_error_out_of_memory();
-	return NULL;
+	if (scope)
+		HEAP_TRY(forgive_format(
+			heap_dwarf_code_describe(finder->code, scope->place, &entry)));
+	if (scope && scope->kind == HEAP_DWARF_CODE_INLINED)
+		HEAP_TRY(forgive_format(
+			heap_dwarf_is_wrapper(finder->code, scope->place, &line->is_wrapper)));
+	HEAP_TRY(heap_dwarf_code_path(finder->code, unit->skeleton, file, &path));
+	lines->count++;
+	return set_line(line, heap_dwarf_description_name(&entry), path, number)
+		       ? NULL
+		       : heap_error_out_of_memory();
 }
 
 HEAP_MUST_CHECK

@@ -18,6 +18,8 @@ struct heap_dwarf_line {
 			     left out ("cache::insert") */
 	char *file;     /**< malloc'd path, relative if the compiler was told of no directory */
 	uint32_t line;  /**< 0 if unknown */
+	/** True if it is inlined and passes on memory that it allocates (dwarf_wrappers.h). */
+	bool is_wrapper;
 };
 
 struct heap_dwarf_lines {

@@ -58,6 +58,7 @@ struct heap_trace_place {
 	uint64_t offset;      /**< of the address in the function, or in the module */
 	uint32_t line;        /**< 0 if unknown */
 	bool inlined;         /**< into the next place */
+	bool is_wrapper;      /**< inlined, and passes on memory that it allocates */
 };
 
 /** Properties of a trace. Counts are those of the part that has been read so far. */

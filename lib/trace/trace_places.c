@@ -114,6 +114,7 @@ static struct heap_error *find_places(struct heap_trace_step *step,
 			.address = step->address,
 			.offset = step->address - module->start,
 			.inlined = i + 1 < count,
+			.is_wrapper = known && i + 1 < count && lines.lines[i].is_wrapper,
 		};
 	}
 	if (symbol) {

@@ -283,19 +283,19 @@ static uint32_t skip_wrappers(const struct trace_samples *samples, uint32_t step
 	return caller ? caller : step;
 }
 
-static bool is_library_code(const struct heap_trace_place *place)
+static bool is_skipped(const struct heap_trace_place *place)
 {
-	return heap_is_library_function(place->function) ||
+	return place->is_wrapper || heap_is_library_function(place->function) ||
 	       (place->inlined && heap_is_library_header(place->file));
 }
 
-// Counts the calls on the inside that are in a standard library. Instances of its templates lie in
-// the module that calls them. A library that calls itself is the site.
-static size_t count_library_code(const struct heap_trace_place *const *way, size_t count)
+// Counts the calls on the inside that are in a standard library or an inlined wrapper. Instances of a library's
+// templates lie in the module that calls them. A library that calls itself is the site.
+static size_t count_skipped(const struct heap_trace_place *const *way, size_t count)
 {
 	size_t inside = 0;
 
-	while (inside < count && is_library_code(way[inside]))
+	while (inside < count && is_skipped(way[inside]))
 		inside++;
 	return inside < count && strcmp(way[inside]->module, way[0]->module) == 0 ? inside : 0;
 }
@@ -323,7 +323,7 @@ struct heap_error *trace_way(const struct trace_samples *samples, uint32_t step,
 			break; // its callers are the same in all programs
 	}
 	if (!samples->shows_wrappers) {
-		size_t inside = count_library_code(way, *count);
+		size_t inside = count_skipped(way, *count);
 
 		*count -= inside;
 		memmove(way, way + inside, *count * sizeof(*way));

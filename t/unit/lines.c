@@ -439,7 +439,7 @@ static void damaged_caches_are_refused(void **state)
 static void a_cache_has_a_limit(void **state)
 {
 	char function[] = "function", file_name[] = "file.c";
-	const struct heap_dwarf_line place = { function, file_name, 1 };
+	const struct heap_dwarf_line place = { function, file_name, 1, false };
 	struct heap_dwarf_line places[8];
 	const struct heap_dwarf_lines lines = { places, 8, true };
 	struct heap_dwarf_lines found;

@@ -618,6 +618,7 @@ static size_t describe_by_lines(struct module *module, uint64_t lookup, struct s
 			.function = strings_add(strings, lines.lines[count].function),
 			.file = strings_add(strings, lines.lines[count].file),
 			.line = lines.lines[count].line,
+			.is_wrapper = lines.lines[count].is_wrapper,
 		};
 	}
 	heap_dwarf_lines_deinit(&lines);

@@ -91,6 +91,7 @@ struct code_place {
 	uint64_t offset;   /**< in that function, if the symbol table knows it */
 	uint32_t file;
 	uint32_t line;
+	bool is_wrapper; /**< inlined, and passes on memory that it allocates */
 };
 
 /**

@@ -22,6 +22,20 @@ struct search {
 	uint32_t capacity;                 // of that table
 };
 
+// The innermost place of a site that is neither in a standard library nor in an inlined wrapper.
+static size_t skip_inlined(const struct module *module, const struct strings *strings,
+			   uint64_t lookup, const struct code_place *places, size_t count)
+{
+	size_t shown = standard_skip(module, strings, lookup, places, count);
+
+	// The standard library's own: it has called itself.
+	if (shown == count)
+		return 0;
+	while (shown + 1 < count && places[shown].is_wrapper)
+		shown++;
+	return shown;
+}
+
 static struct heap_site describe(struct capture *capture, uint64_t address)
 {
 	struct module *module = modules_find(&capture->modules, address - 1);
@@ -33,10 +47,7 @@ static struct heap_site describe(struct capture *capture, uint64_t address)
 		return site;
 	count = module_describe(module, address, address - 1, &capture->strings, places,
 				MAX_INLINED);
-	shown = standard_skip(module, &capture->strings, address - 1, places, count);
-	// The standard library's own: it has called itself.
-	if (shown == count)
-		shown = 0;
+	shown = skip_inlined(module, &capture->strings, address - 1, places, count);
 	site.module = (uint32_t)(module - capture->modules.modules);
 	site.function = places[shown].function;
 	site.offset = places[shown].offset;
