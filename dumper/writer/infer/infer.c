@@ -7,6 +7,7 @@
 #include "dumper/base/header.h"
 #include "dumper/writer/infer/apply_claims.h"
 #include "dumper/writer/infer/array_lengths.h"
+#include "dumper/writer/infer/bucket_tables.h"
 #include "dumper/writer/infer/conflicts.h"
 #include "dumper/writer/infer/counted.h"
 #include "dumper/writer/infer/inference.h"
@@ -294,6 +295,8 @@ static struct heap_error *advance(struct inference *inference, int small, uint64
 	if (*named == 0 && !progress_is_late())
 		HEAP_TRY(name_surely(inference, named));
 	*is_cheap = *named > 0;
+	if (*named == 0 && pass(inference, &inference->tables, FEW_NEW))
+		HEAP_TRY(bucket_tables_find(inference, named));
 	if (*named == 0)
 		HEAP_TRY(text_headers_claim(inference, named));
 	if (*named == 0 && pass(inference, &inference->voids, FEW_NEW))

@@ -46,7 +46,9 @@ static void add_votes(const struct inference *inference, const struct kind *kind
 		heap_object_id object = kinds_member(inference, kind, i);
 
 		progress_step();
-		if (!claims_are_good(&inference->claims, object))
+		// Pools have no type.
+		if (!claims_are_good(&inference->claims, object) ||
+		    capture->snapshot.type[object] == HEAP_NO_TYPE)
 			continue;
 
 		struct candidate *candidate = candidates_add(

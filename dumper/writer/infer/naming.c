@@ -316,7 +316,8 @@ static struct poll poll_kind(const struct inference *inference, const struct kin
 	for (uint32_t i = 0; i < kind->count; i++) {
 		progress_step();
 		poll.elected += inference->claims.rank[members[i]] == rank;
-		if (inference->claims.rank[members[i]] >= rank)
+		// Pools have no type.
+		if (inference->claims.rank[members[i]] >= rank || types[members[i]] == HEAP_NO_TYPE)
 			continue;
 		poll.voters++;
 		if (lead == 0)

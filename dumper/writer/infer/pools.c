@@ -410,6 +410,28 @@ struct heap_error *pools_cut(struct inference *inference, bool at_the_end, uint6
 	return NULL;
 }
 
+// --- arrays -------------------------------------------------------------------
+
+// Nothing weaker names the block: that the code handles bytes, for one.
+struct heap_error *pools_add_array(struct inference *inference, const struct heap_part *array)
+{
+	struct pools *pools = &inference->pools;
+	struct claims *claims = &inference->claims;
+	uint64_t hash = heap_hash_pair(array->object, array->offset);
+
+	HEAP_TRY(prepare(inference));
+	HEAP_TRY(heap_reserve(pools->parts, pools->capacity, (size_t)pools->count + 1));
+	HEAP_TRY(heap_hash_add(&pools->by_place, hash, pools->count));
+	pools->parts[pools->count++] = *array;
+	pools->is_pool[array->object] = true;
+	inference->capture->snapshot.type[array->object] = HEAP_NO_TYPE;
+	claims->rank[array->object] = claims->name_rank[array->object] = RANK_EMBEDDED;
+	claims->changes++;
+	HEAP_TRY(names_set(&inference->capture->names, array->object, HEAP_NO_TYPE, 0,
+			   HEAP_EVIDENCE_POOL));
+	return follow_part(inference, array);
+}
+
 // --- the end -----------------------------------------------------------------
 
 static int compare_parts(const void *left, const void *right)
