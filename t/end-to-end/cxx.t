@@ -223,6 +223,8 @@ sub test_containers {
     # The list of exit handlers (1040 bytes) has its type where there is libc's debug information.
     my @untyped = sort grep { $_ != 1040 } map { $_->{size} } @{ Heapsh::ask_json($file, 'find', 'untyped')->{objects} };
     is "@untyped", '', "$what: all is typed, the C++ runtime's reserve too" if $blocks;
+    # Nodes lead to the header of their map, which is no node.
+    is Heapsh::ask_json($file, 'find', 'conflict')->{count}, 0, "$what: no pointer is against a type";
     return unless $blocks;
     my $counts = counts($file);
     # The buckets' type is a typedef's; gcc qualifies it by all of the table's arguments, or names the struct.

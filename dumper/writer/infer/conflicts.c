@@ -23,6 +23,7 @@
 
 enum {
 	PREFETCH_DISTANCE = 12, // edges
+	MAX_BASES = 4,          // of a type, one in the other
 	PIECE = 32 << 10,       // edges
 };
 
@@ -91,6 +92,29 @@ static void note_conflict(struct inference *inference, struct weights *weights,
 				   conflict->fits);
 }
 
+// True if a block has, at a place inside it, what a type begins with: its base, or the link with which its list ends.
+// A container's pointers to nodes lead to that, too.
+static bool has_beginning(const struct inference *inference, heap_object_id target,
+			  heap_type_id pointee, uint64_t interior)
+{
+	const struct heap_types *types = inference->layouts.types;
+
+	for (int depth = 0; interior > 0 && depth < MAX_BASES; depth++) {
+		const struct heap_type *type = &types->types[pointee];
+
+		if (!layouts_is_compound(&inference->layouts, pointee) ||
+		    type->kind == HEAP_TYPE_UNION || type->members == 0 ||
+		    types->members[type->first_member].offset != 0)
+			return false;
+		pointee =
+			layouts_strip(&inference->layouts, types->members[type->first_member].type);
+		if (layouts_is_compound(&inference->layouts, pointee) &&
+		    inference_has(inference, target, pointee, interior))
+			return true;
+	}
+	return false;
+}
+
 /*
  * Weighs the evidence of the slots at one place for the type of their target. Nearly all agree with
  * it, which does not matter where no conflicting type fits. So a first pass finds conflicts, and a second
@@ -120,7 +144,8 @@ static struct heap_error *weigh(const struct inference *inference, bool finds_su
 		if (capture->snapshot.type[target] == pointee ||
 		    inference_has(inference, target, pointee, interior))
 			return finds_support ? heap_array_append(&part->supported, target) : NULL;
-		if (interior > 0 && inference_is_raw(inference, target, interior))
+		if (interior > 0 && (inference_is_raw(inference, target, interior) ||
+				     has_beginning(inference, target, pointee, interior)))
 			return NULL;
 		against = pointee;
 		if (interior == 0)
