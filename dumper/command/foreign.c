@@ -237,7 +237,7 @@ __attribute__((noreturn)) static void exec_writer(const char *path, const char *
 	_exit(127);
 }
 
-// Reads the writer's one line.
+// Reads the writer's answer: one line, or two.
 static void read_answer(int descriptor, char *text, size_t size, void (*tend)(void *context),
 			void *context)
 {
@@ -260,13 +260,20 @@ static void read_answer(int descriptor, char *text, size_t size, void (*tend)(vo
 		length += (size_t)got;
 	}
 	text[length] = '\0';
-	text[strcspn(text, "\n")] = '\0';
+}
+
+// Takes the next line. @return "" if there is none
+static const char *take_line(char **text)
+{
+	const char *line = strsep(text, "\n");
+
+	return line ? line : "";
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *judge(const char *answer, int status)
+static struct heap_error *judge(char *text, int status)
 {
-	const char *path;
+	const char *answer = take_line(&text), *note = take_line(&text), *path;
 
 	if (WIFSIGNALED(status))
 		return heap_error_create(HEAP_ERROR_SYSTEM,
@@ -278,6 +285,8 @@ static struct heap_error *judge(const char *answer, int status)
 	if (!path || status != 0)
 		return heap_error_create(HEAP_ERROR_SYSTEM, "heapsnap-writer could not be started");
 	puts(path + 1);
+	if (*note)
+		fprintf(stderr, "heapsnap: %s\n", note);
 	return NULL;
 }
 
@@ -291,7 +300,7 @@ struct heap_error *foreign_write(const char *mode, const char *subject,
 	CLEANUP_FREE char *path = NULL;
 	CLEANUP_CLOSE int description = -1;
 	CLEANUP_CLOSE int answer = -1;
-	char text[HEAPSNAP_PATH_MAX + 64];
+	char text[HEAPSNAP_PATH_MAX + 256];
 	pid_t own = getpid(), writer;
 	int pipes[2], status = 0;
 

@@ -373,6 +373,11 @@ int main(int argc, char **argv)
 
 	if (!error)
 		printf("wrote %u %s\n", destination.number, destination.path);
+	if (!error && capture.core.missing > 0)
+		printf("the core file is cut short: %.3g %% are missing; info of heapsh(1) says "
+		       "what "
+		       "the snapshot lacks\n",
+		       (double)capture.core.missing / (double)capture.core.expected * 100);
 	destination_deinit(&destination);
 	capture_close(&capture);
 	return status;

@@ -188,19 +188,27 @@ static void add_lines_before(struct map_lines *map, uint64_t address, const stru
 struct map_context {
 	struct map_lines *map;
 	const struct objects *objects;
-	size_t pages; // counted if map is NULL
+	size_t spans; // counted if map is NULL
 };
 
-static void add_unread(void *context, uint64_t page)
+static void add_unread(void *context, uint64_t start, uint64_t end)
 {
 	struct map_context *adding = context;
+	struct map_lines *map = adding->map;
 
-	adding->pages++;
-	if (!adding->map)
-		return;
-	add_lines_before(adding->map, page, adding->objects);
-	if (adding->map->mapping < adding->map->image->mapping_count)
-		add_line(adding->map, page + 4096, HEAP_MAPPING_UNREAD);
+	adding->spans++;
+	while (map && start < end) {
+		uint64_t until;
+
+		add_lines_before(map, start, adding->objects);
+		if (map->mapping == map->image->mapping_count)
+			return;
+		until = map->image->mappings[map->mapping].end;
+		until = until < end ? until : end;
+		if (until > map->start)
+			add_line(map, until, HEAP_MAPPING_UNREAD);
+		start = until;
+	}
 }
 
 HEAP_MUST_CHECK
@@ -210,12 +218,13 @@ static struct heap_error *fill_mappings(struct capture *capture)
 	struct map_lines map = { .image = image, .strings = &capture->strings };
 	struct map_context context = { .objects = &capture->objects };
 
-	image_visit_unread(image, add_unread, &context);
-	map.lines = calloc(image->mapping_count + 2 * context.pages + 1, sizeof(*map.lines));
+	HEAP_TRY(image_visit_unread(image, add_unread, &context));
+	// A span may go on in the mappings behind its own.
+	map.lines = calloc(3 * image->mapping_count + 2 * context.spans + 1, sizeof(*map.lines));
 	if (!map.lines)
 		return heap_error_out_of_memory();
 	context.map = &map;
-	image_visit_unread(image, add_unread, &context);
+	HEAP_TRY(image_visit_unread(image, add_unread, &context));
 	add_lines_before(&map, UINT64_MAX, context.objects);
 	capture->snapshot.mappings = map.lines;
 	capture->snapshot.mapping_count = map.count;
@@ -450,6 +459,10 @@ static void fill_info(const struct capture *capture, struct texts *texts, struct
 		.signal = process->signal,
 		.allocators = capture->allocators,
 		.doubts = capture->doubts,
+		.core_bytes = capture->core.expected,
+		.missing_bytes = capture->core.missing,
+		.lost_bytes = capture->core.lost,
+		.lacks = capture->lacks,
 		.checkpoint_ns = process->checkpoint_ns,
 		.trace = has_trace ? process->traced.path : "",
 		.trace_start_ns = has_trace ? process->traced.start_ns : 0,

@@ -178,6 +178,25 @@ uint32_t heap_leaks_unknown_threads(const struct heap_snapshot *snapshot, uint32
 	return count;
 }
 
+bool heap_leaks_lack_memory(const struct heap_snapshot *snapshot)
+{
+	return snapshot->info.lost_bytes > 0;
+}
+
+bool heap_leaks_are_uncertain(const struct heap_snapshot *snapshot)
+{
+	return heap_leaks_lack_memory(snapshot) || heap_leaks_unknown_threads(snapshot, NULL) > 0;
+}
+
+// Sets all of them apart, each with its leader.
+static void take_all_perhaps(struct work *work)
+{
+	for (heap_object_id i = 0; i < work->snapshot->object_count; i++) {
+		if (work->class_of[i] >= HEAP_LEAK_DIRECT)
+			work->class_of[i] = HEAP_LEAK_PERHAPS;
+	}
+}
+
 static bool leads(const struct work *work, heap_object_id object)
 {
 	return work->class_of[object] == HEAP_LEAK_DIRECT ||
@@ -298,7 +317,9 @@ struct heap_error *heap_leaks_find(struct heap_graph *graph, heap_leak_suppresso
 	classify_reach(&work, graph->reach);
 	take_suppressed(&work, suppress, context);
 	HEAP_TRY(take_leaked(&work));
-	if (threads > 0)
+	if (heap_leaks_lack_memory(snapshot))
+		take_all_perhaps(&work);
+	else if (threads > 0)
 		HEAP_TRY(take_perhaps(&work, threads));
 	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
 		leaks.sums[class_of[i]].objects++;

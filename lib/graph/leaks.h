@@ -19,6 +19,9 @@
  * the order of the snapshot, and each site counts as a whole or not at all. These heads, and all
  * that they lead to, are perhaps held.
  *
+ * If memory of the process is missing, as in a core file that was cut off, it may hold any of them: all are
+ * perhaps held then.
+ *
  * Each indirect leak belongs to one direct leak, its leader: the first one that leads to it, by
  * address. So the sizes of what direct leaks hold add up.
  *
@@ -33,10 +36,10 @@ enum heap_leak_class {
 	HEAP_LEAK_REACHABLE,
 	HEAP_LEAK_INTERIOR,   /**< reachable, but only through a pointer into a middle */
 	HEAP_LEAK_SUPPRESSED, /**< leaked, but not to be reported; and what only that leads to */
-	HEAP_LEAK_PERHAPS,  /**< perhaps held by a register that is not known; its leader is too */
-	HEAP_LEAK_DIRECT,   /**< no other leaked object points to it */
-	HEAP_LEAK_CYCLE,    /**< first of a cycle that no other leaked object points to */
-	HEAP_LEAK_INDIRECT, /**< a leaked object points to it */
+	HEAP_LEAK_PERHAPS,    /**< perhaps held by what is not known; its leader is too */
+	HEAP_LEAK_DIRECT,     /**< no other leaked object points to it */
+	HEAP_LEAK_CYCLE,      /**< first of a cycle that no other leaked object points to */
+	HEAP_LEAK_INDIRECT,   /**< a leaked object points to it */
 	HEAP_LEAK_CLASSES,
 };
 
@@ -54,6 +57,12 @@ enum {
 
 /** @return how many threads' registers are not known. @param thread  index of the first, or NULL */
 uint32_t heap_leaks_unknown_threads(const struct heap_snapshot *snapshot, uint32_t *thread);
+
+/** True if there is memory that is not known, and may hold objects that look leaked. */
+bool heap_leaks_lack_memory(const struct heap_snapshot *snapshot);
+
+/** True if objects that look leaked may be held by what is not known: registers, or memory. */
+bool heap_leaks_are_uncertain(const struct heap_snapshot *snapshot);
 
 struct heap_leaks {
 	uint8_t *class_of;      /**< [objects] enum heap_leak_class */

@@ -263,6 +263,12 @@ struct heap_info {
 	/* Without the library: */
 	const char *allocators; /**< those whose structures told the blocks, "glibc"; "": none */
 	const char *doubts;     /**< inconsistencies in these structures; "": none */
+	/* Of a core file; 0 and "" otherwise: */
+	uint64_t core_bytes;    /**< memory that it should have */
+	uint64_t missing_bytes; /**< of these have been cut off */
+	uint64_t
+		lost_bytes; /**< of these are in no other file either: what pointed where is not known */
+	const char *lacks; /**< what lay in those, for people; "": nothing */
 };
 
 /** Columns for heap_snapshot_load(). */

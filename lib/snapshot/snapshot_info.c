@@ -10,7 +10,7 @@
 
 const struct heap_info_key heap_info_texts[] = {
 	KEY(program), KEY(command),      KEY(host),       KEY(maker),  KEY(id),
-	KEY(trace),   KEY(other_malloc), KEY(allocators), KEY(doubts),
+	KEY(trace),   KEY(other_malloc), KEY(allocators), KEY(doubts), KEY(lacks),
 };
 const size_t heap_info_text_count = sizeof(heap_info_texts) / sizeof(heap_info_texts[0]);
 
@@ -22,6 +22,7 @@ const struct heap_info_key heap_info_numbers[] = {
 	KEY(checkpoint_ns), KEY(trace_start_ns), KEY(late_ns),
 	KEY(steps),         KEY(stop_calls),     KEY(origin),
 	KEY(signal),        KEY(taken),          KEY(oldest),
+	KEY(core_bytes),    KEY(missing_bytes),  KEY(lost_bytes),
 };
 const size_t heap_info_number_count = sizeof(heap_info_numbers) / sizeof(heap_info_numbers[0]);
 

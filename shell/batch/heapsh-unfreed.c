@@ -209,8 +209,12 @@ static void print_part(struct session *session, struct unfreed *unfreed, enum pa
 		       uint64_t limit)
 {
 	static const char *const names[] = { "leaked", "perhaps", "reachable" };
-	static const char *const titles[] = { "Leaked", "Perhaps held by a register",
-					      "Still reachable" };
+	const char *const titles[] = {
+		"Leaked",
+		heap_leaks_lack_memory(session->snapshot) ? "Perhaps held by memory that is missing"
+							  : "Perhaps held by a register",
+		"Still reachable",
+	};
 	const struct heap_amount *all = &unfreed->of[part];
 	struct output *output = session->output;
 	heap_kind_id shown = 0, left_out = 0;

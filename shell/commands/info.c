@@ -72,6 +72,26 @@ static void info_process(struct session *session)
 	output_number(output, "steps", info->steps);
 }
 
+// Says what a core file lacks that was cut off.
+static void info_missing(struct session *session)
+{
+	const struct heap_info *info = &session->snapshot->info;
+	struct output *output = session->output;
+
+	if (info->missing_bytes == 0)
+		return;
+	output_text(output, "cut short %s of the core file's %s, %.0f %%, are missing\n",
+		    describe_bytes(session, info->missing_bytes),
+		    describe_bytes(session, info->core_bytes),
+		    (double)info->missing_bytes / (double)info->core_bytes * 100);
+	if (*info->lacks)
+		output_text(output, "          It lacks %s\n", describe_name(session, info->lacks));
+	if (info->lost_bytes > 0)
+		output_text(output,
+			    "          What that pointed to is not known, so that no block is "
+			    "certainly leaked.\n");
+}
+
 // Says what is unknown of a process that was not started with the library.
 static void info_origin(struct session *session)
 {
@@ -92,6 +112,10 @@ static void info_origin(struct session *session)
 	output_number(output, "signal", info->signal);
 	output_string(output, "allocators", info->allocators);
 	output_string(output, "doubts", info->doubts);
+	output_number(output, "core_bytes", info->core_bytes);
+	output_number(output, "missing_bytes", info->missing_bytes);
+	output_number(output, "lost_bytes", info->lost_bytes);
+	output_string(output, "lacks", info->lacks);
 	output_boolean(output, "prepared", info->origin == HEAP_ORIGIN_LIBRARY);
 	if (info->origin == HEAP_ORIGIN_LIBRARY && taken != HEAP_ORIGIN_LIBRARY)
 		output_text(output, "taken     %s; it ran under heapsnap, so nothing is missing\n",
@@ -113,6 +137,7 @@ static void info_origin(struct session *session)
 			    "left out  all but the %" PRIu64
 			    " oldest sampled blocks, and a path to each from a root\n",
 			    info->oldest);
+	info_missing(session);
 	if (*info->doubts)
 		output_text(output, "doubts    %s\n", describe_name(session, info->doubts));
 }

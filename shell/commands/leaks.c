@@ -131,7 +131,7 @@ static const char *describe_sum(const struct leak_groups *reporting, enum heap_l
 		describe_bytes(reporting->session, reporting->leaks.sums[class].bytes));
 }
 
-// Prints the blocks that registers of threads may hold, in groups if there is no list. These groups
+// Prints the blocks that unknown registers or memory may hold, in groups if there is no list. These groups
 // replace those of the leaks.
 HEAP_MUST_CHECK
 static struct heap_error *print_perhaps(struct leak_groups *reporting, const struct asked *asked)
@@ -143,6 +143,10 @@ static struct heap_error *print_perhaps(struct leak_groups *reporting, const str
 	output_number(session->output, "threads_with_unknown_registers", threads);
 	if (reporting->leaks.sums[HEAP_LEAK_PERHAPS].objects == 0)
 		; // an empty array in JSON
+	else if (heap_leaks_lack_memory(session->snapshot))
+		output_text(session->output,
+			    "perhaps held by memory that the core file lacks: %s\n",
+			    describe_sum(reporting, HEAP_LEAK_PERHAPS));
 	else if (threads == 1)
 		output_text(session->output,
 			    "perhaps held by a register of thread %" PRIu32 ": %s\n",
@@ -318,7 +322,8 @@ const struct command leaks_command = {
 		   "indirectly: a directly leaked block holds it. The first block of a cycle\n"
 		   "stands for the whole cycle. --list shows each block. Blocks that an unknown\n"
 		   "register of a sleeping thread may hold (see info) are perhaps held, and shown\n"
-		   "apart. FILE has lines leak:PATTERN as LeakSanitizer's; a pattern is matched\n"
+		   "apart; so are all, if a core file lacks memory. FILE has lines leak:PATTERN as "
+		   "LeakSanitizer's; a pattern is matched\n"
 		   "against the functions, files and modules of the calls that led to the\n"
 		   "allocation.\n"
 		   "\n"

@@ -153,7 +153,10 @@ static void print_reachability(struct session *session, const struct amount *rea
 	output_close(output);
 	output_open_array(output, "leaked");
 	print_leak_class(session, leaks, HEAP_LEAK_PERHAPS, "perhaps",
-			 "perhaps a register that is not known", all);
+			 heap_leaks_lack_memory(session->snapshot)
+				 ? "perhaps memory that is not known"
+				 : "perhaps a register that is not known",
+			 all);
 	print_leak_class(session, leaks, HEAP_LEAK_DIRECT, "direct", "nothing", all);
 	print_leak_class(session, leaks, HEAP_LEAK_CYCLE, "cycle", "nothing but their own cycle",
 			 all);
@@ -300,9 +303,10 @@ enum {
 
 static const char *reach_name(struct session *session, uint32_t key)
 {
-	(void)session;
 	return key == HEAP_REACH_NOT     ? "leaked"
-	       : key == REACH_PERHAPS    ? "perhaps held by a register"
+	       : key == REACH_PERHAPS    ? (heap_leaks_lack_memory(session->snapshot)
+						    ? "perhaps held by memory that is missing"
+						    : "perhaps held by a register")
 	       : key == HEAP_REACH_START ? "reachable"
 					 : "reachable, only through pointers into objects";
 }
@@ -352,7 +356,7 @@ static struct heap_error *count_reaches(struct session *session, struct entry *r
 	struct heap_leaks leaks = { 0 };
 	struct heap_error *error = NULL;
 
-	if (heap_leaks_unknown_threads(snapshot, NULL) > 0)
+	if (heap_leaks_are_uncertain(snapshot))
 		error = heap_leaks_find(session->graph, NULL, NULL, &leaks);
 	for (heap_object_id i = 0; !error && i < snapshot->object_count; i++) {
 		bool perhaps = leaks.class_of && leaks.class_of[i] == HEAP_LEAK_PERHAPS;

@@ -229,6 +229,7 @@ static void write_perhaps(const struct data *data, const struct heap_leaks *leak
 	output_number(output, "objects", leaks->sums[HEAP_LEAK_PERHAPS].objects);
 	output_number(output, "bytes", leaks->sums[HEAP_LEAK_PERHAPS].bytes);
 	output_number(output, "threads", heap_leaks_unknown_threads(data->session->snapshot, NULL));
+	output_boolean(output, "by_memory", heap_leaks_lack_memory(data->session->snapshot));
 	output_close(output);
 }
 

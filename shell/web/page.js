@@ -95,8 +95,10 @@ function unreachable() {
 	if (objects === 0)
 		return null;
 	return [element('p', { class: 'apart' }, `No root leads to ${plural(objects, 'object')}, ${formatBytes(bytes)}: leaked` +
-			(held.objects ? `, but for ${plural(held.objects, 'object')}, ${formatBytes(held.bytes)}, that a register may hold ` +
-				`of ${plural(held.threads, 'thread')} whose registers are not known. Those are not in the table.` : '.')),
+			(held.objects ? `, but for ${plural(held.objects, 'object')}, ${formatBytes(held.bytes)}, that ` +
+				(held.by_memory ? 'memory may hold that the core file lacks. ' : 'a register may hold of ' +
+					`${plural(held.threads, 'thread')} whose registers are not known. `) +
+				'Those are not in the table.' : '.')),
 		unreachableTable()];
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A core file that is damaged, or was made to do harm: its headers, notes, names and segments. The
 // mapped files that it names are looked for in a directory that has none.
+#include "dumper/writer/scan/blocks.h"
 #include "dumper/writer/scan/core_file.h"
 #include "dumper/writer/scan/image.h"
 
@@ -44,6 +45,29 @@ static struct heap_error *visit(void *context, uint64_t address, const uint64_t 
 	return NULL;
 }
 
+static void visit_unread(void *context, uint64_t start, uint64_t end)
+{
+	if (start >= end || start % 4096 != 0 || end % 4096 != 0 ||
+	    image_read(context, start, (uint8_t[4096]){ 0 }, 4096))
+		abort();
+}
+
+// Blocks lie in memory, and do not overlap.
+static void find_blocks(const struct image *image)
+{
+	struct blocks blocks;
+	struct heap_error *error = blocks_find(&blocks, image, &(struct block_threads){ 0 });
+	uint64_t end = 0;
+
+	for (size_t i = 0; !error && i < blocks.list.count; i++) {
+		if (blocks.list.items[i].address < end)
+			abort();
+		end = blocks.list.items[i].address + blocks.list.items[i].size;
+	}
+	heap_error_destroy(error);
+	blocks_deinit(&blocks);
+}
+
 // Visits all memory. What the file does not have takes no time.
 static void use_image(const struct core *core, size_t size)
 {
@@ -62,6 +86,9 @@ static void use_image(const struct core *core, size_t size)
 	if (image.random)
 		sink += image_read(&image, image.random, (uint64_t[2]){ 0 }, 16);
 	heap_error_destroy(error);
+	error = image_visit_unread(&image, visit_unread, &image);
+	heap_error_destroy(error);
+	find_blocks(&image);
 	image_deinit(&image);
 }
 

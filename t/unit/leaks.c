@@ -312,6 +312,33 @@ static void no_more_is_perhaps_held_than_there_are_registers(void **state)
 	assert_int_equal(count_perhaps(many, 10, MOST_THREADS), 59000);
 }
 
+// Memory that is missing may hold any of them; leaders stay as they are.
+static void all_is_perhaps_held_where_memory_is_missing(void **state)
+{
+	struct heap_snapshot model;
+	struct heap_leaks known, leaks;
+
+	(void)state;
+	for (uint32_t seed = 0; seed < 50; seed++) {
+		model_init_random(&model);
+		model.site = calloc(model.object_count, sizeof(*model.site));
+		model.site_count = 1;
+		find_with_threads(&model, 0, &known);
+		model.info.lost_bytes = 1;
+		find_with_threads(&model, seed % 2 * 100, &leaks);
+		check_sums(&model, &leaks);
+		for (uint32_t i = 0; i < model.object_count; i++) {
+			assert_int_equal(leaks.class_of[i],
+					 known.class_of[i] >= D ? X : known.class_of[i]);
+			assert_int_equal(leaks.leader[i], known.leader[i]);
+		}
+		heap_leaks_deinit(&known);
+		heap_leaks_deinit(&leaks);
+		free(model.site);
+		model_deinit(&model);
+	}
+}
+
 static void patterns_fit_as_leak_sanitizers_do(void **state)
 {
 	static const struct {
@@ -350,4 +377,5 @@ static void patterns_fit_as_leak_sanitizers_do(void **state)
 UNIT_TESTS("leaks", cmocka_unit_test(random_graphs_have_the_classes_of_the_definition),
 	   cmocka_unit_test(unknown_registers_may_hold_as_many_of_a_site_as_there_are_threads),
 	   cmocka_unit_test(no_more_is_perhaps_held_than_there_are_registers),
+	   cmocka_unit_test(all_is_perhaps_held_where_memory_is_missing),
 	   cmocka_unit_test(patterns_fit_as_leak_sanitizers_do))

@@ -8,6 +8,7 @@
 #include "dumper/writer/base/machine.h"
 #include "dumper/writer/scan/blocks.h"
 #include "dumper/writer/scan/foreign_memory.h"
+#include "dumper/writer/scan/lost_memory.h"
 #include "dumper/writer/scan/object_scan.h"
 #include "dumper/writer/scan/php_chunks.h"
 #include "dumper/writer/scan/python_pools.h"
@@ -268,10 +269,7 @@ static void describe_core(struct capture *capture)
 	if (process->program[0] == '\0')
 		snprintf(process->program, sizeof(process->program), "%s",
 			 core->program[0] ? core->program : "core");
-	if (core->missing)
-		snprintf(capture->doubts, sizeof(capture->doubts),
-			 "the core file is cut short: %" PRIu64 " bytes are missing",
-			 core->missing);
+	lost_memory_describe(core, capture->lacks, sizeof(capture->lacks));
 }
 
 HEAP_MUST_CHECK
@@ -385,8 +383,9 @@ static void add_doubt(struct capture *capture, const char *doubt)
 
 // No allocator is found in a core file that lacks its memory: says that rather.
 HEAP_MUST_CHECK
-static struct heap_error *blame_core(const struct core *core, struct heap_error *error)
+static struct heap_error *blame_core(const struct capture *capture, struct heap_error *error)
 {
+	const struct core *core = &capture->core;
 	bool has_none = core->written == 0 && core->left_out > 0;
 
 	if (!error || heap_error_code(error) != HEAP_ERROR_ABSENT ||
@@ -394,10 +393,12 @@ static struct heap_error *blame_core(const struct core *core, struct heap_error 
 		return error;
 	heap_error_destroy(error);
 	if (core->missing > 0)
-		return heap_error_create(HEAP_ERROR_ABSENT,
-					 "the core file is cut short: %" PRIu64
-					 " bytes are missing, the allocator's among them",
-					 core->missing);
+		return heap_error_create(
+			HEAP_ERROR_ABSENT,
+			"the core file is cut short: %" PRIu64 " of %" PRIu64
+			" bytes are missing, and no blocks are found in the rest%s%s",
+			core->missing, core->expected, *capture->lacks ? ": it lacks " : "",
+			capture->lacks);
 	return heap_error_create(HEAP_ERROR_ABSENT,
 				 "the core file lacks the allocator's memory: %" PRIu64
 				 " bytes were left out, by coredump_filter as core(5) has it",
@@ -488,7 +489,7 @@ static struct heap_error *find_by_allocators(struct capture *capture)
 	HEAP_TRY(refuse_sanitizer(&capture->modules));
 	for (uint32_t i = 0; i < capture->process.thread_count; i++)
 		pointers[i] = capture->threads[i].thread_pointer;
-	HEAP_TRY(blame_core(&capture->core, blocks_find(&blocks, &capture->image, &threads)));
+	HEAP_TRY(blame_core(capture, blocks_find(&blocks, &capture->image, &threads)));
 	memcpy(capture->allocators, blocks.allocators, sizeof(capture->allocators));
 	if (blocks.doubts[0])
 		add_doubt(capture, blocks.doubts);

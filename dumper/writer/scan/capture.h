@@ -34,6 +34,7 @@ struct capture {
 	char allocators[64]; /**< whose structures blocks were found by; "": by headers */
 	enum block_sizes block_sizes;
 	char doubts[256];                /**< what of these does not add up; "": all does */
+	char lacks[256];                 /**< what was cut off a core file; "": nothing */
 	const struct heap_snapshot *old; /**< that it is made from; NULL: from a process */
 	/** The result: each stage adds its tables and columns, and store.h the rest. */
 	struct heap_snapshot snapshot;

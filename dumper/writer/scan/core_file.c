@@ -254,6 +254,8 @@ static struct heap_error *add_segment(struct core *core, const Elf64_Phdr *from)
 	segment.size = take_stored(core, from, &core->memory_left);
 	if (segment.size > wanted)
 		segment.size = wanted;
+	segment.wanted = wanted;
+	core->expected += wanted;
 	core->missing += wanted - segment.size;
 	if (segment.protection & PROT_WRITE) {
 		core->written += wanted;
@@ -376,6 +378,21 @@ static struct heap_error *name_segments(struct core *core, const struct mapped_f
 	return NULL;
 }
 
+// Data that the process could write to are no longer what the file has.
+static void note_lost(struct core *core)
+{
+	for (size_t i = 0; i < core->segments.count; i++) {
+		struct core_segment *segment = &core->segments.items[i];
+
+		if (segment->size >= segment->wanted ||
+		    (segment->name[0] != '\0' && !(segment->protection & PROT_WRITE)))
+			continue;
+		segment->is_lost = true;
+		segment->file = -1;
+		core->lost += segment->wanted - segment->size;
+	}
+}
+
 // gcore leaves out what it can read from files.
 HEAP_MUST_CHECK
 static struct heap_error *add_left_out(struct core *core, const struct mapped_files *files)
@@ -455,7 +472,9 @@ struct heap_error *core_open(struct core *core, const char *path, const char *sy
 	sort_segments(core);
 	sort_files(&files);
 	HEAP_TRY(add_left_out(core, &files));
-	return name_segments(core, &files, sysroot);
+	HEAP_TRY(name_segments(core, &files, sysroot));
+	note_lost(core);
+	return NULL;
 }
 
 void core_close(struct core *core)
@@ -492,6 +511,15 @@ size_t core_read(const struct core *core, uint64_t address, void *buffer, size_t
 						(off_t)(segment->file_offset + offset));
 	}
 	return got < 0 ? 0 : (size_t)got;
+}
+
+bool core_is_lost(const struct core *core, uint64_t address)
+{
+	size_t at = first_behind(core, address);
+	const struct core_segment *segment = &core->segments.items[at];
+
+	return at < core->segments.count && segment->start <= address && segment->is_lost &&
+	       address - segment->start >= segment->size;
 }
 
 // The next run of a file's bytes that are there, from an offset on: neither beyond its end, nor zeros

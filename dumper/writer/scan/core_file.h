@@ -27,6 +27,8 @@ struct core_segment {
 	const char *name;     /**< of the file that was mapped; "": none was */
 	uint64_t file_offset; /**< in that */
 	int file; /**< that file, for what the core lacks; borrowed; -1: not needed, or not there */
+	uint64_t wanted; /**< bytes that the core file should have */
+	bool is_lost;    /**< what is missing of these is nowhere: the process had written to it */
 };
 
 struct core {
@@ -38,7 +40,9 @@ struct core {
 	int signal; /**< that ended the process; 0: none */
 	char program[17];
 	char command[81];
-	uint64_t missing;             /**< bytes that the file should have, but has been cut off */
+	uint64_t expected;            /**< bytes of memory that the file should have */
+	uint64_t missing;             /**< of these have been cut off */
+	uint64_t lost;                /**< of these are not in a mapped file either */
 	uint64_t written;             /**< bytes of writable memory that are to be in the file */
 	uint64_t left_out;            /**< likewise, that are not to be */
 	char *names;                  /**< private: of the mapped files */
@@ -62,6 +66,9 @@ void core_close(struct core *core);
 
 /** Reads memory. @return how many bytes from @p address on could be read */
 size_t core_read(const struct core *core, uint64_t address, void *buffer, size_t size);
+
+/** True if memory at an address has been cut off, and is in no mapped file either. */
+bool core_is_lost(const struct core *core, uint64_t address);
 
 /**
  * Finds how long memory stays as it is at an address: there; or left out, or a hole in the file,

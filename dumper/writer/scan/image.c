@@ -441,23 +441,59 @@ struct heap_error *image_visit(const struct image *image, uint64_t start, uint64
 	return NULL;
 }
 
-static int compare_pages(const void *left, const void *right)
+bool image_is_lost(const struct image *image, uint64_t address)
 {
-	const uint64_t *a = left, *b = right;
-
-	return (*a > *b) - (*a < *b);
+	return image->core && core_is_lost(image->core, address);
 }
 
-void image_visit_unread(const struct image *image, image_unread_visitor *visit, void *context)
-{
-	uint64_t *pages = image->unread->pages.items;
-	size_t count = image->unread->pages.count;
+struct unread_span {
+	uint64_t start, end;
+};
 
-	if (count == 0)
-		return;
-	qsort(pages, count, sizeof(*pages), compare_pages);
-	for (size_t i = 0; i < count; i++) {
-		if (i == 0 || pages[i] != pages[i - 1])
-			visit(context, pages[i]);
+struct unread_spans HEAP_ARRAY(struct unread_span);
+
+HEAP_MUST_CHECK
+static struct heap_error *add_lost(const struct core *core, struct unread_spans *spans)
+{
+	for (size_t i = 0; i < core->segments.count; i++) {
+		const struct core_segment *segment = &core->segments.items[i];
+		uint64_t start = segment->start + segment->size / PAGE * PAGE;
+
+		if (segment->is_lost && start < segment->end)
+			HEAP_TRY(heap_array_append(spans,
+						   (struct unread_span){ start, segment->end }));
 	}
+	return NULL;
+}
+
+static int compare_spans(const void *left, const void *right)
+{
+	const struct unread_span *a = left, *b = right;
+
+	return (a->start > b->start) - (a->start < b->start);
+}
+
+struct heap_error *image_visit_unread(const struct image *image, image_unread_visitor *visit,
+				      void *context)
+{
+	CLEANUP_ARRAY struct unread_spans spans = { 0 };
+	const uint64_t *pages = image->unread->pages.items;
+
+	for (size_t i = 0; i < image->unread->pages.count; i++)
+		HEAP_TRY(heap_array_append(&spans,
+					   (struct unread_span){ pages[i], pages[i] + PAGE }));
+	if (image->core)
+		HEAP_TRY(add_lost(image->core, &spans));
+	if (spans.count > 0)
+		qsort(spans.items, spans.count, sizeof(*spans.items), compare_spans);
+	for (size_t i = 0, next; i < spans.count; i = next) {
+		uint64_t end = spans.items[i].end;
+
+		for (next = i + 1; next < spans.count && spans.items[next].start <= end; next++) {
+			if (spans.items[next].end > end)
+				end = spans.items[next].end;
+		}
+		visit(context, spans.items[i].start, end);
+	}
+	return NULL;
 }

@@ -100,10 +100,15 @@ struct heap_error *image_visit(const struct image *image, uint64_t start, uint64
 uint64_t image_skip_untouched(const struct image *image, uint64_t start, uint64_t end,
 			      uint64_t *until);
 
-/** A page that image_visit() found in a mapping, and could not read. */
-typedef void image_unread_visitor(void *context, uint64_t page);
+/** True if a core file lacks what the process had there. */
+bool image_is_lost(const struct image *image, uint64_t address);
 
-/** Calls @p visit for each such page once, by address. */
-void image_visit_unread(const struct image *image, image_unread_visitor *visit, void *context);
+/** Whole pages that image_visit() found in a mapping and could not read, or that a core file lacks. */
+typedef void image_unread_visitor(void *context, uint64_t start, uint64_t end);
+
+/** Calls @p visit for such pages, by address, and for those side by side once. */
+HEAP_MUST_CHECK
+struct heap_error *image_visit_unread(const struct image *image, image_unread_visitor *visit,
+				      void *context);
 
 #endif

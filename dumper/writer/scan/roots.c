@@ -110,7 +110,8 @@ struct heap_error *roots_add_variable(struct roots *roots, const struct heap_roo
 
 	if (!value)
 		return heap_error_out_of_memory();
-
+	if (image_is_lost(image, root->address)) // its value is not 0
+		return NULL;
 	HEAP_TRY(roots_add(roots, root, &id));
 	HEAP_TRY(roots_claim(roots, root->address, root->size));
 	// Packed variables begin anywhere; the pointers that matter are aligned.
