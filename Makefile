@@ -207,8 +207,8 @@ $(BUILD)/t/unit/dwarf_types.t: UNIT_LIBS += -Wl,--wrap=heap_dwarf_dies_read
 
 # The part of the writer that reads core files, and finds blocks by the structures of allocators.
 WALKS := $(patsubst %,dumper/writer/scan/%.c,births block_grid blocks blocks_glibc blocks_jemalloc blocks_mimalloc blocks_mimalloc3 \
-	blocks_musl blocks_tcmalloc core_file glibc_chunks glibc_free glibc_mapped glibc_states image image_parts \
-	mimalloc_pages object_kinds objects window)
+	blocks_musl blocks_tcmalloc core_file glibc_chunks glibc_free glibc_mapped glibc_recovery glibc_states image \
+	image_parts mimalloc_pages object_kinds objects window)
 
 $(BUILD)/t/unit/isolation.t: $(BUILD)/dumper/writer/base/supervisor.o $(BUILD)/dumper/writer/base/bounds.o
 $(BUILD)/t/unit/headroom.t: $(addprefix $(BUILD)/dumper/base/,headroom.o system.o vdso.o)

@@ -3,13 +3,13 @@
 #include "dumper/writer/scan/glibc_chunks.h"
 #include "dumper/writer/scan/glibc_free.h"
 #include "dumper/writer/scan/glibc_mapped.h"
+#include "dumper/writer/scan/glibc_recovery.h"
 #include "dumper/writer/scan/glibc_states.h"
 
 #include <inttypes.h>
 
 enum {
 	MAX_HEAPS = 1 << 16, // of all arenas
-	BEHIND_BINS = 56,    // bytes of an arena: the map of its bins, and five words
 };
 
 // --- arenas but the first -------------------------------------------------------
@@ -50,7 +50,7 @@ static struct heap_error *walk_arena(struct glibc_walker *walker, const struct g
 	uint64_t top = glibc_peek(walker, arena + layout->bins - 16);
 	uint64_t own = glibc_find_heap(walker, arena, arena);
 	uint64_t header = arena - own; // of a heap: 0x20, since 2.35 0x30
-	uint64_t arena_size = layout->bins + GLIBC_BINS_BYTES + BEHIND_BINS, sum = 0;
+	uint64_t arena_size = glibc_arena_size(layout), sum = 0;
 	uint64_t heap = glibc_find_heap(walker, arena, top);
 
 	if (own == 0 || header > GLIBC_HEAP_HEADER) {
@@ -185,18 +185,6 @@ static struct heap_error *walk_main(struct glibc_walker *walker, const struct gl
 
 // --- all of it ---------------------------------------------------------------------
 
-// Bytes of memory that chunks may lie in.
-static uint64_t writable_bytes(const struct image *image)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < image->mapping_count; i++) {
-		if (glibc_is_writable(&image->mappings[i]))
-			sum += image->mappings[i].end - image->mappings[i].start;
-	}
-	return sum;
-}
-
 HEAP_MUST_CHECK
 static struct heap_error *walk_state(struct glibc_walker *walker, const struct glibc_state *state)
 {
@@ -207,7 +195,7 @@ static struct heap_error *walk_state(struct glibc_walker *walker, const struct g
 	size_t first_arena = walker->arenas.count;
 
 	HEAP_TRY(walk_arenas(walker, state));
-	walker->vain_chunks = writable_bytes(walker->image);
+	walker->vain_chunks = glibc_writable_bytes(walker->image);
 	HEAP_TRY(walk_main(walker, state, &reached, &sum));
 	mapped.wanted = state->mapped_count;
 	mapped.wanted_bytes = state->mapped_bytes;
@@ -226,7 +214,7 @@ static struct heap_error *walk_states(struct glibc_walker *walker)
 {
 	HEAP_TRY(glibc_states_find(walker));
 	if (walker->state_count == 0)
-		return NULL;
+		return glibc_recover(walker);
 	blocks_name(walker->blocks, "glibc");
 	walker->blocks->sizes = BLOCK_SIZES_GLIBC;
 	for (size_t i = 0; i < walker->state_count; i++)

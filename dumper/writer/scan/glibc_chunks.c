@@ -58,6 +58,9 @@ struct heap_error *glibc_claim(struct glibc_walker *walker, uint64_t start, uint
 
 void glibc_doubt_chunk(struct glibc_walker *walker, uint64_t address)
 {
+	// Where a core file was cut off, nothing is damaged.
+	if (image_is_lost(walker->image, address + 8))
+		return;
 	if (!walker->is_damaged)
 		blocks_doubt(walker->blocks, "glibc's heap is damaged at %#" PRIx64, address);
 	walker->is_damaged = true;

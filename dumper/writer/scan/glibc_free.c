@@ -48,6 +48,9 @@ static bool is_chain(struct glibc_walker *walker, uint64_t at, uint64_t length, 
 	for (; at != 0 && count < length && count <= MAX_TCACHE_CHAIN; count++) {
 		const struct block *block = blocks_search(walker->blocks, at);
 
+		// A core file that was cut off may lack the rest, or the header behind this one.
+		if (!block && image_is_lost(walker->image, at - 8 + chunk))
+			return true;
 		if (!block || (chunk && block->size + 8 != chunk))
 			break;
 		at = follow(walker, at, links);

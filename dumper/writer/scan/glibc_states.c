@@ -14,6 +14,11 @@ static const struct glibc_layout layouts[] = {
 	{ 0x18, false, true }, // 2.43
 };
 
+const struct glibc_layout *glibc_layout(size_t number)
+{
+	return number < sizeof(layouts) / sizeof(layouts[0]) ? &layouts[number] : NULL;
+}
+
 // Members of struct malloc_par, mp_.
 struct parameters {
 	uint64_t max_count_at; // u32 n_mmaps_max

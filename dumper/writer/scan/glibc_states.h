@@ -6,6 +6,9 @@
 
 #include "dumper/writer/scan/glibc_walker.h"
 
+/** A layout that is known, by number; NULL: there are no more. */
+const struct glibc_layout *glibc_layout(size_t number);
+
 /** Fills the walker's states. */
 HEAP_MUST_CHECK
 struct heap_error *glibc_states_find(struct glibc_walker *walker);

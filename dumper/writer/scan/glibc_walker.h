@@ -99,6 +99,24 @@ static inline bool glibc_is_writable(const struct image_mapping *mapping)
 	       (mapping->protection & PROT_WRITE);
 }
 
+/** Bytes of an arena: what is before its bins, and behind them their map and five words. */
+static inline uint64_t glibc_arena_size(const struct glibc_layout *layout)
+{
+	return layout->bins + GLIBC_BINS_BYTES + 56;
+}
+
+/** Bytes of memory that chunks may lie in. */
+static inline uint64_t glibc_writable_bytes(const struct image *image)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < image->mapping_count; i++) {
+		if (glibc_is_writable(&image->mappings[i]))
+			sum += image->mappings[i].end - image->mappings[i].start;
+	}
+	return sum;
+}
+
 /** Counts steps that led nowhere. @param left  gets less. @return false if there is no more */
 static inline bool glibc_take_vain(uint64_t *left, uint64_t steps)
 {
