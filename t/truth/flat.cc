@@ -36,6 +36,11 @@ static uint64_t hash_of(const std::string &text)
 	return mix(hash);
 }
 
+static uint64_t hash_of(const void *pointer)
+{
+	return mix(reinterpret_cast<uint64_t>(pointer) >> 4);
+}
+
 static uint64_t hash_of(uint64_t number)
 {
 	return mix(number);
@@ -101,6 +106,34 @@ struct Upward {
 	void *slot(size_t at, size_t bytes)
 	{
 		return static_cast<char *>(slots) + at * bytes;
+	}
+};
+
+// Likewise with a pointer to slots that has a type.
+template <class Slot> struct Typed {
+	signed char *control = nullptr;
+	Slot *slots = nullptr;
+	size_t mask = 0, left = 0, size = 0;
+
+	void allocate(size_t capacity, size_t bytes)
+	{
+		size_t before = (capacity + SLACK + 7) / 8 * 8;
+		char *block = static_cast<char *>(malloc(before + capacity * bytes));
+
+		POOL(void, block);
+		control = reinterpret_cast<signed char *>(block);
+		memset(control, -128, capacity + SLACK);
+		slots = reinterpret_cast<Slot *>(block + before);
+		mask = capacity - 1;
+		left = capacity / 8 * 7;
+	}
+	void release(size_t)
+	{
+		FREE(control);
+	}
+	void *slot(size_t at, size_t)
+	{
+		return &slots[at];
 	}
 };
 
@@ -280,8 +313,12 @@ static std::string name_of(const char *what, int number)
 	return "the name of a " + std::string(what) + ", " + std::to_string(number);
 }
 
+typedef std::pair<const long, Point *> Place;
+
 struct User {
 	long id;
+	Table<Only<Account *>, Typed<Account *>> watched;
+	Table<Policy<long, Point *>, Typed<Place>> places;
 	Table<Policy<std::string, Account *>, Downward> accounts;
 	Table<Policy<uint64_t, Message>, Upward> messages;
 	Table<Policy<uint64_t, double>, Downward> numbers;
@@ -311,6 +348,8 @@ static void fill_user(User &user)
 	for (int i = 0; i < count; i++) {
 		user.accounts.put(name_of("user's account", i), new_account(i));
 		user.messages.put(static_cast<uint64_t>(i), message(i));
+		user.watched.put(new_account(i + 1000));
+		user.places.put(static_cast<long>(i), new_point(i));
 		user.numbers.put(static_cast<uint64_t>(i), i * 0.25);
 	}
 	user.accounts.each([](auto &slot) { log_text(slot.first); });

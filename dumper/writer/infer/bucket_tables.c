@@ -14,35 +14,39 @@
 
 enum {
 	MAX_DEPTH = 12,
-	MAX_VISITS = 1024,   // members of one type
-	MAX_CANDIDATES = 24, // of one place
-	MAX_ARGUMENTS = 8,   // of one template
-	MIN_BUCKET = 8,      // bytes
-	MAX_ALIGNMENT = 16,  // of buckets and control bytes
-	MAX_MORE = 64,       // control bytes beside those of the buckets
-	MAX_SPREAD = 24,     // of their number between tables, by alignment and rounded sizes
-	MIN_PROVING = 4,     // buckets whose contents speak for a type
-	MIN_BUCKETS =
-		4, // of one table at least: any small struct has a few bytes behind one or two
+	MAX_VISITS = 1024,     // members of one type
+	MAX_CANDIDATES = 24,   // of one place
+	MAX_ARGUMENTS = 8,     // of one template
+	MIN_BUCKET = 8,        // bytes
+	MAX_ALIGNMENT = 16,    // of buckets and control bytes
+	MAX_MORE = 64,         // control bytes beside those of the buckets
+	MORE_SHARE = 8,        // and one for so many buckets
+	MAX_SPREAD = 24,       // of their number between tables, by alignment and rounded sizes
+	MIN_PROVING = 4,       // buckets whose contents speak for a type
+	MIN_BUCKETS = 4,       // of one table: small structs have a few bytes behind one or two
+	MIN_EXACT_TYPED = 7,   // likewise behind a pointer to buckets
 	MIN_EXACT = 128,       // buckets of a table whose number does, where no content can
 	SAMPLES = 64,          // tables of a place
 	CHECKED_BUCKETS = 128, // of a table
+	AGREEING_SIZED = 20,   // per cent of the buckets, where sizes agree, too
 	AGREEING = 90,         // per cent of the tables, and of the buckets that say anything
 };
 
 // Where the buckets lie.
 enum direction {
-	BUCKETS_BEFORE, // the pointer, which leads to the control bytes
+	BUCKETS_BEFORE, // the pointer, which leads to the control bytes, and up to it
+	BUCKETS_FIRST,  // likewise, from the start of the block on
 	BUCKETS_BEHIND, // the pointer, and the control bytes before
 	DIRECTIONS,
 };
 
-// A pointer to bytes or void in a type, inside instances of templates.
+// A pointer in a type: one to bytes or void, inside instances of templates; or one to buckets.
 struct place {
 	heap_type_id type;
 	uint64_t offset;
 	uint32_t first, count; // candidates
 	heap_type_id bucket;   // HEAP_NO_TYPE: unknown
+	bool is_typed;         // the first candidate is its pointee
 	enum direction direction;
 };
 
@@ -155,15 +159,23 @@ static struct heap_error *know_names(struct search *search)
 	return find_nested(search);
 }
 
+static bool may_be_bucket(const struct layouts *layouts, heap_type_id type)
+{
+	return (layouts_is_compound(layouts, type) ||
+		layouts->types->types[type].kind == HEAP_TYPE_POINTER) &&
+	       layouts_size(layouts, type) >= MIN_BUCKET && !layouts_is_flexible(layouts, type) &&
+	       !layouts_is_link(layouts, type);
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *add_candidate(struct search *search, struct place *place,
 					heap_type_id type)
 {
 	const struct layouts *layouts = &search->inference->layouts;
 
-	if (type == HEAP_NO_TYPE || !layouts_is_compound(layouts, type) ||
-	    layouts_size(layouts, type) < MIN_BUCKET || layouts_is_flexible(layouts, type) ||
-	    place->count == MAX_CANDIDATES)
+	// Of a union that only delays a constructor, what it constructs.
+	type = layouts_whole_member(layouts, type);
+	if (type == HEAP_NO_TYPE || !may_be_bucket(layouts, type) || place->count == MAX_CANDIDATES)
 		return NULL;
 	for (uint32_t i = 0; i < place->count; i++) {
 		if (search->candidates.items[place->first + i] == type)
@@ -209,23 +221,25 @@ static struct heap_error *add_declared(struct search *search, struct place *plac
 
 // --- places ------------------------------------------------------------------------------------
 
-// True for a pointer that says nothing of what it leads to.
-static bool is_raw_pointer(const struct layouts *layouts, const struct heap_type *type)
+// What a pointer leads to, if it says anything of that.
+static heap_type_id find_pointee(const struct layouts *layouts, const struct heap_type *pointer)
 {
-	heap_type_id target = layouts_strip(layouts, type->target);
+	heap_type_id pointee = layouts_strip(layouts, pointer->target);
 
-	return type->kind == HEAP_TYPE_POINTER &&
-	       (target == HEAP_NO_TYPE || layouts_is_character(layouts, target));
+	return layouts_is_character(layouts, pointee) ? HEAP_NO_TYPE : pointee;
 }
 
+// @param pointee  HEAP_NO_TYPE: bytes or void
 HEAP_MUST_CHECK
 static struct heap_error *add_place(struct search *search, heap_type_id type, uint64_t offset,
-				    const struct scope *scope)
+				    heap_type_id pointee, const struct scope *scope)
 {
 	struct place place = { .type = type,
 			       .offset = offset,
 			       .first = (uint32_t)search->candidates.count };
 
+	HEAP_TRY(add_candidate(search, &place, pointee));
+	place.is_typed = place.count > 0;
 	for (; scope; scope = scope->outer) {
 		const char *name = name_of(search, scope->type);
 
@@ -251,8 +265,8 @@ static struct heap_error *find_places_in(struct search *search, heap_type_id who
 	const struct heap_type *type = &layouts->types->types[id];
 	const struct scope own = { id, scope, scope ? scope->depth + 1 : 0 };
 
-	if (is_raw_pointer(layouts, type))
-		return scope ? add_place(search, whole, offset, scope) : NULL;
+	if (type->kind == HEAP_TYPE_POINTER)
+		return add_place(search, whole, offset, find_pointee(layouts, type), scope);
 	if (!heap_types_has_members(type) || own.depth > MAX_DEPTH)
 		return NULL;
 	for (uint32_t i = 0; i < type->members && search->visits < MAX_VISITS; i++) {
@@ -421,16 +435,19 @@ static bool locate(const struct inference *inference, const struct table *table,
 	uint64_t slack = inference_slack(inference, table->object);
 	uint64_t stride = layouts_size(&inference->layouts, place->bucket);
 	uint64_t before = table->interior, behind = size - before;
-	uint64_t room = place->direction == BUCKETS_BEFORE ? before : behind;
-	uint64_t control = place->direction == BUCKETS_BEFORE ? behind : before;
-	uint64_t count = room / stride, rest = room % stride;
+	uint64_t room = place->direction != BUCKETS_BEHIND ? before : behind;
+	uint64_t control = place->direction != BUCKETS_BEHIND ? behind : before;
+	uint64_t count = room / stride, rest = room % stride, offset = before;
 
 	if (before >= size || count == 0 || control < count ||
-	    control - count > MAX_MORE + (place->direction == BUCKETS_BEFORE ? slack : 0) ||
+	    control - count > MAX_MORE + count / MORE_SHARE +
+				      (place->direction != BUCKETS_BEHIND ? slack : 0) ||
 	    rest >= MAX_ALIGNMENT + (place->direction == BUCKETS_BEHIND ? slack : 0))
 		return false;
+	if (place->direction != BUCKETS_BEHIND)
+		offset = place->direction == BUCKETS_FIRST ? 0 : rest;
 	*result = (struct heap_part){ .object = table->object,
-				      .offset = place->direction == BUCKETS_BEFORE ? rest : before,
+				      .offset = offset,
 				      .type = place->bucket,
 				      .elements = count,
 				      .evidence = HEAP_EVIDENCE_POINTER };
@@ -449,23 +466,27 @@ struct evidence {
 	int64_t score;
 };
 
+// Scores the contents of a bucket for its type.
+static int score_bucket(const struct search *search, const struct heap_part *part, uint64_t number)
+{
+	uint64_t stride = layouts_size(&search->inference->layouts, part->type);
+	struct content content;
+
+	progress_step();
+	content_read_part(search->inference, part->object, part->offset + number * stride, stride,
+			  search->words, &content);
+	return content_score(search->inference, &content, part->type, 1);
+}
+
 // Compares the buckets of a table with their type.
 static void compare_buckets(const struct search *search, const struct heap_part *part,
 			    struct evidence *evidence)
 {
-	const struct inference *inference = search->inference;
-	heap_type_id type = layouts_whole_member(&inference->layouts, part->type);
-	uint64_t stride = layouts_size(&inference->layouts, part->type);
 	uint64_t step = part->elements / CHECKED_BUCKETS + 1;
 
 	for (uint64_t i = 0; i < part->elements; i += step) {
-		struct content content;
-		int score;
+		int score = score_bucket(search, part, i);
 
-		progress_step();
-		content_read_part(inference, part->object, part->offset + i * stride, stride,
-				  search->words, &content);
-		score = content_score(inference, &content, type, 1);
 		evidence->proving += score > 0;
 		evidence->against += score < 0;
 		evidence->score += score;
@@ -479,7 +500,7 @@ static void count_table(const struct inference *inference, const struct table *t
 {
 	uint64_t size = inference_size(inference, table->object), count = part->elements;
 	uint64_t control =
-		place->direction == BUCKETS_BEFORE ? size - table->interior : table->interior;
+		place->direction != BUCKETS_BEHIND ? size - table->interior : table->interior;
 	uint64_t more = control - count;
 
 	if (evidence->located++ == 0) {
@@ -493,7 +514,7 @@ static void count_table(const struct inference *inference, const struct table *t
 		evidence->least_more = more;
 	if (more > evidence->most_more)
 		evidence->most_more = more;
-	evidence->is_exact |= count >= MIN_EXACT &&
+	evidence->is_exact |= count >= (place->is_typed ? MIN_EXACT_TYPED : MIN_EXACT) &&
 			      inference_slack(inference, table->object) == 0 &&
 			      ((count & (count - 1)) == 0 || (count & (count + 1)) == 0);
 }
@@ -517,36 +538,64 @@ static struct evidence weigh(const struct search *search, size_t first, size_t e
 	return evidence;
 }
 
-// True if nearly all tables and buckets agree, and enough of them.
-static bool is_enough(const struct evidence *evidence)
+// True if nearly all tables agree, and enough buckets. Those that are not in use may have any contents, so that fewer
+// have to where the numbers of buckets are those of hash tables. Elsewhere a pointer to a struct in the middle of a block is
+// more often one into an array, or to a part of a larger struct.
+static bool is_enough(const struct place *place, const struct evidence *evidence)
 {
+	bool is_number = evidence->have_sizes || evidence->is_exact;
+	uint64_t spread = evidence->most_more - evidence->least_more;
+	uint32_t least = is_number ? AGREEING_SIZED : AGREEING;
+
 	if (evidence->located * 100 < evidence->tables * AGREEING ||
-	    evidence->proving * 100 < (evidence->proving + evidence->against) * AGREEING)
+	    evidence->proving * 100 < (evidence->proving + evidence->against) * least ||
+	    evidence->most_buckets < MIN_BUCKETS ||
+	    spread > MAX_SPREAD + evidence->most_buckets / MORE_SHARE)
 		return false;
-	return evidence->most_buckets >= MIN_BUCKETS &&
-	       evidence->most_more - evidence->least_more <= MAX_SPREAD &&
-	       (evidence->proving >= MIN_PROVING ||
-		(evidence->against == 0 && (evidence->have_sizes || evidence->is_exact)));
+	if (evidence->proving >= MIN_PROVING)
+		return is_number || !place->is_typed;
+	return is_number && !place->is_typed && evidence->against == 0;
 }
 
 // Chooses the type of the buckets of a place's tables, [first, end): the first one of those that agree best.
 static void choose(const struct search *search, struct place *place, size_t first, size_t end)
 {
 	struct place best = *place, tried = *place;
-	int64_t score = -1;
+	int64_t score = INT64_MIN;
 
 	for (uint32_t i = 0; i < place->count * DIRECTIONS; i++) {
 		struct evidence evidence;
 
 		tried.bucket = search->candidates.items[place->first + i / DIRECTIONS];
 		tried.direction = i % DIRECTIONS;
+		tried.is_typed = place->is_typed && i / DIRECTIONS == 0;
+		if (tried.is_typed && tried.direction != BUCKETS_BEHIND)
+			continue;
 		evidence = weigh(search, first, end, &tried);
-		if (!is_enough(&evidence) || evidence.score <= score)
+		if (!is_enough(&tried, &evidence) || evidence.score <= score)
 			continue;
 		score = evidence.score;
 		best = tried;
 	}
 	*place = best;
+}
+
+// Follows the pointers of the buckets of a table. Those that are not in use may have any contents.
+HEAP_MUST_CHECK
+static struct heap_error *follow_buckets(const struct search *search, const struct heap_part *part)
+{
+	uint64_t stride = layouts_size(&search->inference->layouts, part->type);
+
+	for (uint64_t i = 0; i < part->elements && !progress_is_late(); i++) {
+		struct heap_part bucket = *part;
+
+		if (score_bucket(search, part, i) < 0)
+			continue;
+		bucket.offset += i * stride;
+		bucket.elements = 1;
+		HEAP_TRY(pools_follow(search->inference, &bucket));
+	}
+	return NULL;
 }
 
 // Makes the buckets of a table a part of its block.
@@ -565,7 +614,8 @@ static struct heap_error *apply(const struct search *search, const struct place 
 	if (evidence.against > 0 && evidence.proving == 0)
 		return NULL;
 	++*found;
-	return pools_add_array(inference, &part);
+	HEAP_TRY(pools_add_array(inference, &part));
+	return follow_buckets(search, &part);
 }
 
 HEAP_MUST_CHECK

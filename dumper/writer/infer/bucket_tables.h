@@ -3,8 +3,8 @@
 #define BUCKET_TABLES_H
 
 /**
- * Hash tables with open addressing, in one block of buckets and control bytes, to which only pointers to bytes or
- * void lead: what computes the place of a bucket knows its type from an argument of its template.
+ * Hash tables with open addressing, in one block of buckets and control bytes: what computes the place of a bucket
+ * knows its type from its pointer, or from an argument of its template.
  *
  *	RawTable<(String, u32)>                 flat_hash_map<string, Item>
  *	  ctrl ──────────────────┐                slots ──────────────┐
@@ -12,9 +12,9 @@
  *	… │ bucket 1 │ bucket 0 │ control bytes     control bytes, pad │ slot 0 │ slot 1 │ …
  *
  * Such a pointer leads into the middle of a block, where a control byte for each bucket, and a few more, begin or
- * have ended. The type of the buckets is one that the names of the classes around the pointer mention, or one
- * that is declared in such a class. It has to fit the sizes and the contents of nearly all tables of one place,
- * and better than all others.
+ * have ended. The type of the buckets is its pointee, or one that the names of the classes around the pointer
+ * mention, or one that is declared in such a class. It has to fit the sizes and the contents of the tables of one
+ * place, and better than all others.
  */
 
 #include "lib/base/error.h"

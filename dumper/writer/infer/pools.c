@@ -30,8 +30,7 @@ static struct heap_error *note_changed(struct pools *pools, uint32_t part)
 	return NULL;
 }
 
-HEAP_MUST_CHECK
-static struct heap_error *follow_part(struct inference *inference, const struct heap_part *part)
+struct heap_error *pools_follow(struct inference *inference, const struct heap_part *part)
 {
 	struct heap_snapshot *snapshot = &inference->capture->snapshot;
 	uint64_t size = heap_types_size(inference->layouts.types, part->type);
@@ -157,7 +156,7 @@ static struct heap_error *follow_changed(struct inference *inference, uint64_t *
 		    !(inference->capture->objects.flags[part->object] & ARENA_CHUNK))
 			pools->is_pool_kind[objects_kind(&inference->capture->objects,
 							 part->object)] = true;
-		HEAP_TRY(follow_part(inference, part));
+		HEAP_TRY(pools_follow(inference, part));
 	}
 	*cut += pools->changed_count;
 	pools->changed_count = 0;
@@ -427,9 +426,8 @@ struct heap_error *pools_add_array(struct inference *inference, const struct hea
 	inference->capture->snapshot.type[array->object] = HEAP_NO_TYPE;
 	claims->rank[array->object] = claims->name_rank[array->object] = RANK_EMBEDDED;
 	claims->changes++;
-	HEAP_TRY(names_set(&inference->capture->names, array->object, HEAP_NO_TYPE, 0,
-			   HEAP_EVIDENCE_POOL));
-	return follow_part(inference, array);
+	return names_set(&inference->capture->names, array->object, HEAP_NO_TYPE, 0,
+			 HEAP_EVIDENCE_POOL);
 }
 
 // --- the end -----------------------------------------------------------------

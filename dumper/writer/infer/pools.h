@@ -34,12 +34,13 @@ struct pools {
 HEAP_MUST_CHECK
 struct heap_error *pools_cut(struct inference *inference, bool at_the_end, uint64_t *cut);
 
-/**
- * Makes a block that has no name, or is only known to be bytes, a pool with an array in it, and follows the array's
- * pointers.
- */
+/** Makes a block that has no name, or is only known to be bytes, a pool with an array in it. */
 HEAP_MUST_CHECK
 struct heap_error *pools_add_array(struct inference *inference, const struct heap_part *array);
+
+/** Follows the pointers of a part. */
+HEAP_MUST_CHECK
+struct heap_error *pools_follow(struct inference *inference, const struct heap_part *part);
 
 /** Puts the parts of all pools in order into capture. */
 HEAP_MUST_CHECK
