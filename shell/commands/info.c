@@ -211,12 +211,14 @@ static void info_modules(struct session *session)
 		bool own = strcmp(path, debug) == 0;
 
 		output_text(output, "  %#" PRIx64 " %s\n", module->start, path);
-		output_text(output, "    build id %s; debug information: %s%s%s\n",
-			    *build_id ? build_id : "none",
-			    own      ? "its own"
-			    : *debug ? debug
-				     : "none",
-			    *note ? "; " : "", note);
+		output_text(output, "    build id %s", *build_id ? build_id : "none");
+		// The note says so where there is none.
+		if (own || *debug || !*note)
+			output_text(output, "; debug information: %s",
+				    own      ? "its own"
+				    : *debug ? debug
+					     : "none");
+		output_text(output, "%s%s\n", *note ? "; " : "", note);
 		output_open_object(output, NULL);
 		output_string(output, "path", heap_snapshot_string(snapshot, module->path));
 		output_string(output, "build_id", heap_snapshot_string(snapshot, module->build_id));
