@@ -43,12 +43,36 @@ static bool is_of_library(const struct heap_snapshot *snapshot, uint32_t step)
 	       strncmp(name, "__gnu_cxx::", strlen("__gnu_cxx::")) == 0;
 }
 
+// True for libc's calls of main() and of a thread's function: they are the same in all programs.
+static bool is_start(const struct heap_snapshot *snapshot, uint32_t step)
+{
+	static const char *const names[] = { "_start",
+					     "__libc_start_main",
+					     "__libc_start_main_impl",
+					     "__libc_start_call_main",
+					     "libc_start_main_stage2",
+					     "start_thread",
+					     "clone",
+					     "clone3",
+					     "__clone",
+					     "__clone3" };
+	const struct heap_call *call = &snapshot->calls[snapshot->steps[step].call];
+	const char *name = heap_snapshot_string(snapshot, call->function);
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
 uint32_t backtrace_known_call(const struct heap_snapshot *snapshot, uint32_t step)
 {
 	for (unsigned i = 0; step > 0 && i < MAX_STEPS; i++) {
 		uint32_t call = snapshot->steps[step].call;
 
-		if (snapshot->calls[call].line != 0 && !is_of_library(snapshot, step))
+		if (snapshot->calls[call].line != 0 && !is_of_library(snapshot, step) &&
+		    !is_start(snapshot, step))
 			return call;
 		step = backtrace_caller(snapshot, step);
 	}

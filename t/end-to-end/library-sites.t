@@ -66,4 +66,26 @@ like $text, qr/ 40 .* codec_begin\+0x[0-9a-f]+ \(liblibrary\.so\), for reader_op
 my ($leaked) = grep { /buffer_new/ } split /\n/, Heapsh::ask($file, 'leaks');
 like $leaked, qr/^\s+(59|60) .*buffer_new\+0x[0-9a-f]+ \(liblibrary\.so\), for lose \(user\.c:9\)$/, 'leaks does';
 
+# What starts a program or a thread calls for everybody. libc's has debug information on some machines only: this one stands for it.
+compile('start', "void start_thread(void (*work)(void)) { work(); __asm__ volatile(\"\"); }\n", '-g -O1 -c');
+compile('started', <<'END', '-g0 -O1 -o started start.o');
+#include <stdio.h>
+#include <stdlib.h>
+void start_thread(void (*work)(void));
+void *kept;
+static void work(void) { kept = malloc(77); }
+int main(void)
+{
+	start_thread(work);
+	puts("ready");
+	fflush(stdout);
+	while (getchar() != EOF)
+		;
+}
+END
+$file = Heapsh->start("$directory/started", env => { HEAPSNAP_STACKS => 1 })->capture;
+my ($started) = grep { $_->{bytes} == 77 } @{ Heapsh::ask_json($file, 'sites') };
+like $started->{site}, qr/^work\+0x/, 'a block of a thread';
+is $started->{caller}, undef, 'what starts it is nobody to tell of';
+
 done_testing;
