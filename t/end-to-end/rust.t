@@ -119,6 +119,27 @@ for my $level (0, 2) {
     is typed_keys($file), 5, 'the keys of a HashMap, which lie before what it points to';
 }
 
+# Maps and sets (t/programs/rust-maps.rs). Each owns one block, but for the ten maps without variables.
+my %in_maps = (
+    'struct rust_maps::Session' => 60, 'struct rust_maps::Point[3]' => 60,
+    'struct alloc::sync::ArcInner<rust_maps::Point>' => 70,
+    'struct alloc::rc::RcInner<rust_maps::Point>' => 100,
+    'pool of 1 typed part' => 4 + 20 + 50,
+);
+for my $level (0, 2) {
+    my $program = "$directory/maps-$level";
+    is system("rustc -g -C opt-level=$level --crate-name rust_maps -o $program "
+            . "t/programs/rust-maps.rs 2>$directory/errors"), 0, "it builds, opt-level=$level";
+    my $file = Heapsh->start($program)->capture;
+    my %count;
+    $count{ $_->{type} }++ for @{ Heapsh::ask_json($file, 'find', 'size', '>', '0')->{objects} };
+    is $count{$_}, $in_maps{$_}, "maps, opt-level=$level: $_" for sort keys %in_maps;
+    for my $text ('the user of', 'variable ', 'its value ', 'point ', 'the word ', 'nested point ') {
+        my @blocks = @{ Heapsh::ask_json($file, 'find', 'string', $text)->{objects} };
+        is scalar(grep { $_->{elements} == 0 } @blocks), 0, "maps, opt-level=$level: texts with '$text' have a type";
+    }
+}
+
 # The number of blocks that hold the text of a key and have a type.
 sub typed_keys {
     my ($file) = @_;
