@@ -80,6 +80,7 @@ static void add_mapping(struct process *process, struct input *input)
 		.name = kind[0] == 'f'   ? "/lib/libc.so.6"
 			: kind[0] == 'h' ? "[heap]"
 					 : "",
+		.file_offset = 4096, // data, and not the beginning of a module
 		.file = -1,
 	};
 	if (kind[1] == 'p')

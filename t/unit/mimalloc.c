@@ -61,6 +61,7 @@ static void make_memory(struct memory *memory)
 			.size = pieces[i].size,
 			.protection = PROT_READ | PROT_WRITE,
 			.name = pieces[i].name,
+			.file_offset = 4096, // it is a module's data, not its beginning
 			.file = -1,
 		};
 		memory->size += pieces[i].size;

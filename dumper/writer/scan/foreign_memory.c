@@ -64,6 +64,13 @@ static bool holds_thread(const struct block_threads *threads, const struct image
 	return false;
 }
 
+// True for pages of a file that the process may have made its own: a heap that was dumped before.
+static bool is_changed_file(const struct image_mapping *mapping)
+{
+	return mapping->kind == IMAGE_FILE && !mapping->shared &&
+	       (mapping->protection & PROT_WRITE);
+}
+
 void foreign_memory_measure(struct foreign_memory *memory, const struct blocks *blocks,
 			    const struct image *image, const struct block_threads *threads)
 {
@@ -75,10 +82,14 @@ void foreign_memory_measure(struct foreign_memory *memory, const struct blocks *
 		uint64_t end = image_data_end(image, i), bytes;
 
 		data_end = end > data_end ? end : data_end;
-		if (mapping->start < data_end ||
-		    (mapping->kind != IMAGE_HEAP && !image_is_private_memory(mapping)))
+		if (mapping->start < data_end)
 			continue;
-		bytes = touched_bytes(image, mapping->start, mapping->end);
+		if (mapping->kind == IMAGE_HEAP || image_is_private_memory(mapping))
+			bytes = touched_bytes(image, mapping->start, mapping->end);
+		else if (is_changed_file(mapping))
+			bytes = image_written_bytes(image, mapping);
+		else
+			continue;
 		memory->all += bytes;
 		if (!holds_block(blocks, mapping) && !holds_thread(threads, mapping))
 			memory->foreign += bytes;

@@ -4,7 +4,9 @@
 
 /**
  * Memory of a program that no allocator which is known here has got: the heap of a runtime, pools that
- * a program maps itself, or an allocator that nobody knows. Where it is much, blocks are missing.
+ * a program maps itself, or an allocator that nobody knows. Where it is much, blocks are missing. Pages of a
+ * file that is mapped privately belong to it once they were written to, but for modules' data: some runtimes begin
+ * with a heap that a file has.
  */
 
 #include "dumper/writer/scan/blocks.h"

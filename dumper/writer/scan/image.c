@@ -24,6 +24,7 @@ enum {
 	PAGE = 4096,       // larger pages are multiples
 	PIECE = 128 << 10, // that is read at once; on a stack, so that it is not zeroed each time
 	MAX_UNREAD = 1 << 20,
+	MAX_MODULE_MAPPINGS = 64,
 };
 
 // Pages that could not be read; threads visit memory side by side.
@@ -283,12 +284,32 @@ const struct image_mapping *image_find(const struct image *image, uint64_t addre
 	return &image->mappings[at];
 }
 
+// True if a mapped file is the program or a library, and not, say, a runtime's heap that was dumped before.
+// Its beginning is mapped, too, before this.
+static bool is_of_module(const struct image *image, size_t number)
+{
+	const struct image_mapping *mapping = &image->mappings[number];
+	const struct image_mapping *program = image_find(image, image->entry);
+	char magic[SELFMAG];
+
+	for (size_t i = number + 1; i-- > 0 && number - i < MAX_MODULE_MAPPINGS;) {
+		const struct image_mapping *other = &image->mappings[i];
+
+		if (other->kind == IMAGE_FILE && other->offset == 0 &&
+		    strcmp(other->name, mapping->name) == 0)
+			return !image_read(image, other->start, magic, sizeof(magic)) ||
+			       memcmp(magic, ELFMAG, SELFMAG) == 0;
+	}
+	return !program || strcmp(program->name, mapping->name) == 0;
+}
+
 uint64_t image_data_end(const struct image *image, size_t mapping)
 {
 	const struct image_mapping *data = &image->mappings[mapping];
 	uint64_t end = data->end;
 
-	if (data->kind != IMAGE_FILE || data->shared || !(data->protection & PROT_WRITE))
+	if (data->kind != IMAGE_FILE || data->shared || !(data->protection & PROT_WRITE) ||
+	    !is_of_module(image, mapping))
 		return 0;
 	for (size_t i = mapping + 1; i < image->mapping_count; i++) {
 		const struct image_mapping *zeros = &image->mappings[i];
@@ -298,6 +319,28 @@ uint64_t image_data_end(const struct image *image, size_t mapping)
 		end = zeros->end;
 	}
 	return end;
+}
+
+uint64_t image_written_bytes(const struct image *image, const struct image_mapping *mapping)
+{
+	const uint64_t size = image->page_size;
+	uint64_t entries[512], bytes = 0;
+
+	if (image->pagemap < 0)
+		return 0;
+	for (uint64_t page = mapping->start / size; page < mapping->end / size;) {
+		uint64_t left = mapping->end / size - page;
+		size_t wanted = left < sizeof(entries) / 8 ? left : sizeof(entries) / 8;
+		ssize_t got = pread(image->pagemap, entries, wanted * 8, (off_t)(page * 8));
+
+		if (got < 8)
+			break;
+		for (ssize_t i = 0; i < got / 8; i++, page++) {
+			if ((entries[i] & IMAGE_PAGE_TOUCHED) && !(entries[i] & IMAGE_PAGE_OF_FILE))
+				bytes += size;
+		}
+	}
+	return bytes;
 }
 
 bool image_is_near(const struct image *image, uint64_t address, uint64_t distance)

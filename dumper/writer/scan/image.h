@@ -74,6 +74,12 @@ static inline bool image_is_private_memory(const struct image_mapping *mapping)
 /** The end of a module's writable data and of the zeros behind it; 0: the mapping is not such data. */
 uint64_t image_data_end(const struct image *image, size_t mapping);
 
+/**
+ * Bytes of a private mapping's pages that the process has written to, which are then no longer its file's.
+ * Those of a core file are not known: 0.
+ */
+uint64_t image_written_bytes(const struct image *image, const struct image_mapping *mapping);
+
 /** True if there is a mapping within @p distance bytes of @p address. */
 bool image_is_near(const struct image *image, uint64_t address, uint64_t distance);
 

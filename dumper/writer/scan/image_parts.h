@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 #define IMAGE_PAGE_TOUCHED (UINT64_C(3) << 62) /**< of an entry: in memory, or swapped out */
+#define IMAGE_PAGE_OF_FILE (UINT64_C(1) << 61) /**< it is a file's, or shared */
 
 struct image_parts;
 
