@@ -185,7 +185,7 @@ modules   2
   0x400000 /opt/demo/app
     build id 0123456789abcdef; debug information: its own
   0x7f0000000000 /opt/demo/libutility.so
-    build id fedcba9876543210; debug information: none; no debug information
+    build id fedcba9876543210; no debug information
 threads   2
   1 stopped, registers exact
   1 asleep, stack pointer known
