@@ -2,11 +2,14 @@
 /*
  * count: objects and bytes by what they have in common.
  */
+#include "lib/base/bits.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/column.h"
 #include "shell/command.h"
 #include "shell/print/describe.h"
 #include "shell/base/format.h"
 #include "shell/base/table.h"
+#include "shell/series/filter.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -31,6 +34,16 @@ enum grouping {
 static const char *const groupings[] = {
 	[BY_TYPE] = "type",     [BY_SITE] = "site", [BY_SIZE] = "size",
 	[BY_MODULE] = "module", [BY_TAG] = "tag",   [BY_AGE] = "age",
+};
+
+// What is counted, and how it is grouped.
+struct counting {
+	struct session *session;
+	struct heap_filter *filter;
+	uint8_t *matches; // bits: the objects that the filter matches; NULL: all
+	enum grouping grouping;
+	struct group *groups; // [count]
+	uint32_t count;
 };
 
 struct group {
@@ -65,11 +78,17 @@ static uint32_t group_of(const struct heap_snapshot *snapshot, heap_object_id ob
 	}
 }
 
+static bool is_counted(const struct counting *counting, heap_object_id object)
+{
+	return !counting->matches || heap_bit_get(counting->matches, object);
+}
+
 // Parts of pools count by their own types, and their pools with the remaining bytes. Parts may be
 // nested: inner ones do not count.
-static void count_parts(const struct heap_snapshot *snapshot, struct group *groups)
+static void count_parts(const struct counting *counting)
 {
-	struct group *rest = &groups[snapshot->types.count];
+	const struct heap_snapshot *snapshot = counting->session->snapshot;
+	struct group *groups = counting->groups, *rest = &groups[snapshot->types.count];
 	heap_object_id pool = HEAP_NO_OBJECT;
 	uint64_t end = 0;
 
@@ -77,6 +96,8 @@ static void count_parts(const struct heap_snapshot *snapshot, struct group *grou
 		const struct heap_part *part = &snapshot->parts[i];
 		uint64_t size = heap_snapshot_part_size(snapshot, part);
 
+		if (!is_counted(counting, part->object))
+			continue;
 		if (part->object != pool && snapshot->type[part->object] == HEAP_NO_TYPE) {
 			groups[HEAP_NO_TYPE].objects--;
 			groups[HEAP_NO_TYPE].bytes -= snapshot->size[part->object];
@@ -191,15 +212,17 @@ static void add_block(struct block_class *class, uint64_t size, heap_site_id sit
 }
 
 // Sorts blocks without a type by origin. @return [*count] until the command ends
-static struct block_class *classify_blocks(struct session *session, uint32_t *count)
+static struct block_class *classify_blocks(const struct counting *counting, uint32_t *count)
 {
+	struct session *session = counting->session;
 	const struct heap_snapshot *snapshot = session->snapshot;
 	uint32_t *slots = session_allocate(session, (snapshot->site_count + 1) * sizeof(*slots));
 	struct block_class *classes;
 	uint32_t sites = 0, used = 0;
 
 	for (heap_object_id i = 0; slots && i < snapshot->object_count; i++) {
-		if (is_untyped(snapshot, i) && slots[snapshot->site[i]] == 0)
+		if (is_counted(counting, i) && is_untyped(snapshot, i) &&
+		    slots[snapshot->site[i]] == 0)
 			slots[snapshot->site[i]] = ++sites;
 	}
 	classes = session_allocate(session, ((size_t)sites + 1) * SIZE_CLASSES * sizeof(*classes));
@@ -208,7 +231,7 @@ static struct block_class *classify_blocks(struct session *session, uint32_t *co
 	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
 		uint64_t size = snapshot->size[i];
 
-		if (is_untyped(snapshot, i))
+		if (is_counted(counting, i) && is_untyped(snapshot, i))
 			add_block(&classes[(size_t)(slots[snapshot->site[i]] - 1) * SIZE_CLASSES +
 					   size_class(size)],
 				  size, snapshot->site[i]);
@@ -230,11 +253,12 @@ static const char *describe_class(struct session *session, const struct block_cl
 }
 
 // Prints the origin of blocks without a type: nothing else is known about them.
-static void print_blocks(struct session *session)
+static void print_blocks(const struct counting *counting)
 {
+	struct session *session = counting->session;
 	struct output *output = session->output;
 	uint32_t count = 0, shown;
-	const struct block_class *classes = classify_blocks(session, &count);
+	const struct block_class *classes = classify_blocks(counting, &count);
 
 	if (!classes)
 		return;
@@ -296,16 +320,18 @@ static const char *evidence_summary(struct session *session, const struct group 
 	return text;
 }
 
-static void print_groups(struct session *session, const struct group *groups, uint32_t count,
-			 enum grouping grouping, uint64_t limit)
+static void print_groups(const struct counting *counting, uint64_t limit)
 {
+	struct session *session = counting->session;
+	const struct group *groups = counting->groups;
+	enum grouping grouping = counting->grouping;
 	struct output *output = session->output;
 	bool has_evidence = grouping == BY_TYPE;
 
 	table_header(output, "10", "%10s\t%12s\t%s%s", "objects", "bytes", groupings[grouping],
 		     has_evidence ? " (evidence)" : "");
 	output_open_array(output, NULL);
-	for (uint32_t i = 0; i < count && i < limit && groups[i].objects; i++) {
+	for (uint32_t i = 0; i < counting->count && i < limit && groups[i].objects; i++) {
 		const char *name = group_name(session, grouping, groups[i].key);
 		const char *evidence = evidence_summary(session, &groups[i]);
 
@@ -322,7 +348,7 @@ static void print_groups(struct session *session, const struct group *groups, ui
 		if (has_evidence)
 			output_string(output, "evidence", evidence);
 		if (has_evidence && groups[i].key == HEAP_NO_TYPE)
-			print_blocks(session);
+			print_blocks(counting);
 		output_close(output);
 	}
 	output_close(output);
@@ -350,49 +376,108 @@ static void merge_ages(struct session *session, struct group *groups, uint32_t c
 	}
 }
 
-HEAP_MUST_CHECK
-static struct heap_error *make_groups(struct session *session, enum grouping grouping,
-				      struct group **groups, uint32_t *count)
+static void add_to_group(struct group *group, uint64_t size, uint8_t evidence)
 {
-	HEAP_TRY(heap_snapshot_load(session->snapshot,
-				    HEAP_COLUMN_SIZE | HEAP_COLUMN_TYPE | HEAP_COLUMN_SITE |
-					    HEAP_COLUMN_EVIDENCE | HEAP_COLUMN_BIRTH |
-					    HEAP_COLUMN_TAG));
-	// Without its parts a pool is a block.
-	if (grouping == BY_TYPE)
-		heap_error_destroy(heap_snapshot_load(session->snapshot, HEAP_COLUMN_PARTS));
-	*count = group_count(session->snapshot, grouping);
-	*groups = session_allocate(session, *count * sizeof(**groups));
-	return *groups ? NULL : heap_error_out_of_memory();
+	group->objects++;
+	group->bytes += size;
+	if (evidence < HEAP_EVIDENCE_KINDS)
+		group->evidence[evidence]++;
 }
 
-static enum command_status count_by(struct session *session, enum grouping grouping, uint64_t limit)
+// Counts the parts that the filter matches, of pools that it does not match.
+static void count_matching_parts(const struct counting *counting)
 {
-	const struct heap_snapshot *snapshot = session->snapshot;
-	struct group *groups;
-	uint32_t count;
-	struct heap_error *error = make_groups(session, grouping, &groups, &count);
+	const struct heap_snapshot *snapshot = counting->session->snapshot;
+
+	for (uint32_t i = 0; snapshot->parts && i < snapshot->part_count; i++) {
+		const struct heap_part *part = &snapshot->parts[i];
+		uint64_t size = heap_snapshot_part_size(snapshot, part);
+		uint32_t key = counting->grouping == BY_TYPE ? part->type
+			       : counting->grouping == BY_SIZE
+				       ? size_class(size)
+				       : group_of(snapshot, part->object, counting->grouping);
+
+		if (!is_counted(counting, part->object) &&
+		    heap_filter_matches_part(counting->filter, part))
+			add_to_group(&counting->groups[key], size, part->evidence);
+	}
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *find_matches(struct counting *counting)
+{
+	const uint32_t count = counting->session->snapshot->object_count;
+
+	HEAP_TRY(heap_column_create((size_t)count / 8 + 1, 1, &counting->matches));
+	for (heap_object_id i = heap_filter_next(counting->filter, 0, count); i < count;
+	     i = heap_filter_next(counting->filter, i + 1, count))
+		heap_bit_set(counting->matches, i);
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *count_groups(struct counting *counting)
+{
+	struct session *session = counting->session;
+	struct heap_snapshot *snapshot = session->snapshot;
+
+	HEAP_TRY(heap_snapshot_load(snapshot, HEAP_COLUMN_SIZE | HEAP_COLUMN_TYPE |
+						      HEAP_COLUMN_SITE | HEAP_COLUMN_EVIDENCE |
+						      HEAP_COLUMN_BIRTH | HEAP_COLUMN_TAG));
+	// Without its parts a pool is a block.
+	if (counting->grouping == BY_TYPE || counting->filter)
+		heap_error_destroy(heap_snapshot_load(snapshot, HEAP_COLUMN_PARTS));
+	counting->count = group_count(snapshot, counting->grouping);
+	counting->groups = session_allocate(session, counting->count * sizeof(*counting->groups));
+	if (!counting->groups)
+		return heap_error_out_of_memory();
+	if (counting->filter)
+		HEAP_TRY(find_matches(counting));
+	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
+		if (is_counted(counting, i))
+			add_to_group(&counting->groups[group_of(snapshot, i, counting->grouping)],
+				     snapshot->size[i], snapshot->evidence[i]);
+	}
+	if (counting->grouping == BY_TYPE)
+		count_parts(counting);
+	if (counting->filter)
+		count_matching_parts(counting);
+	return counting->filter ? session_filter_finish(session, counting->filter) : NULL;
+}
+
+static enum command_status count_by(struct counting *counting, uint64_t limit)
+{
+	struct session *session = counting->session;
+	struct heap_error *error = count_groups(counting);
 
 	if (error)
 		return command_fail(session, error);
-	for (uint32_t i = 0; i < count; i++)
-		groups[i].key = i;
-	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
-		struct group *group = &groups[group_of(snapshot, i, grouping)];
-		uint8_t evidence = snapshot->evidence[i];
+	for (uint32_t i = 0; i < counting->count; i++)
+		counting->groups[i].key = i;
+	if (counting->grouping == BY_AGE)
+		merge_ages(session, counting->groups, counting->count);
+	qsort(counting->groups, counting->count, sizeof(*counting->groups), compare_groups);
+	print_groups(counting, limit);
+	return counting->groups[0].objects ? COMMAND_OK : COMMAND_NOTHING;
+}
 
-		group->objects++;
-		group->bytes += snapshot->size[i];
-		if (evidence < HEAP_EVIDENCE_KINDS)
-			group->evidence[evidence]++;
-	}
-	if (grouping == BY_TYPE)
-		count_parts(snapshot, groups);
-	if (grouping == BY_AGE)
-		merge_ages(session, groups, count);
-	qsort(groups, count, sizeof(*groups), compare_groups);
-	print_groups(session, groups, count, grouping, limit);
-	return snapshot->object_count ? COMMAND_OK : COMMAND_NOTHING;
+// @param words  [count] of a filter
+static enum command_status count_matching(struct session *session, enum grouping grouping,
+					  int count, char **words, uint64_t limit)
+{
+	CLEANUP(heap_filter_cleanup) struct heap_filter *filter = NULL;
+	struct counting counting = { .session = session, .grouping = grouping };
+	struct heap_error *error = NULL;
+	enum command_status status;
+
+	if (count > 0)
+		error = session_filter(session, count, words, &filter);
+	if (error)
+		return command_fail(session, error);
+	counting.filter = filter;
+	status = count_by(&counting, limit);
+	heap_column_destroy(counting.matches);
+	return status;
 }
 
 static enum command_status count_run(struct session *session, int argc, char **argv)
@@ -401,14 +486,17 @@ static enum command_status count_run(struct session *session, int argc, char **a
 	uint64_t limit = UINT64_MAX;
 	bool delta = command_option(&argc, argv, "--delta", NULL);
 
-	if (command_option(&argc, argv, "--by", &by) < 0 || !command_limit(&argc, argv, &limit) ||
-	    argc != 1)
+	if (command_option(&argc, argv, "--by", &by) < 0 || !command_limit(&argc, argv, &limit))
 		return COMMAND_USAGE;
+	if (delta && argc > 1)
+		return command_fail(session,
+				    heap_error_create(HEAP_ERROR_ARGUMENT,
+						      "%s: --delta takes no filter", argv[1]));
 	if (delta)
 		return command_count_delta(session, by, limit);
 	for (int i = BY_TYPE; i <= BY_AGE; i++) {
 		if (strcmp(groupings[i], by) == 0)
-			return count_by(session, i, limit);
+			return count_matching(session, i, argc - 1, argv + 1, limit);
 	}
 	return command_fail(session,
 			    heap_error_create(HEAP_ERROR_ARGUMENT,
@@ -418,15 +506,18 @@ static enum command_status count_run(struct session *session, int argc, char **a
 
 const struct command count_command = {
 	.name = "count",
-	.synopsis = "[--delta] [--by type|site|size|module|tag|age] [--all | --limit N]",
+	.synopsis =
+		"[--delta] [--by type|site|size|module|tag|age] [--all | --limit N] [FILTER...]",
 	.summary = "objects and bytes per type, site, size, module, tag or age",
 	.details =
 		"The largest first. A type is followed by the evidence for it; below (untyped)\n"
 		"are the origins of objects without a type. Parts of pools count by their own\n"
 		"types, the pools with the remaining bytes. --delta shows how many more or fewer\n"
-		"there are than in the snapshot that `compare` has named.\n\n"
+		"there are than in the snapshot that `compare` has named. With filters only\n"
+		"what matches counts, as `find` finds it.\n\n"
 		"  count | head\n"
-		"  count --by site --limit 20",
+		"  count --by site --limit 20\n"
+		"  count --by site type 'struct date'",
 	.run = count_run,
 	.nothing = "There are no objects.",
 };

@@ -31,7 +31,7 @@ my @mistakes = (
     ['count --by',         '--by: type|site|size|module|tag|age must follow it', 2],
     ['count --by modul',   '--by modul: not type, site, size, module, tag or age; did you mean module?', 2],
     ['count --delta=1',    '--delta=1: nothing may follow --delta', 2],
-    ['count nodes',        'nodes is one word too many; usage: count [--delta] [--by type|site|size|module|tag|age] [--all | --limit N]', 2],
+    ['count --delta untyped', 'untyped: --delta takes no filter', 2],
     ['largest abc',        'abc: not a number', 2],
     ['largest 3 4',        '4 is one word too many; usage: largest [--retained] [--conservative] [--all | --limit N] [N]', 2],
     ['find --limit x',     '--limit x: not a number', 2],
