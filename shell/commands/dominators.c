@@ -831,7 +831,9 @@ static enum command_status suspects_run(struct session *session, int argc, char 
 	error = print_suspects(session, &asked, &count);
 	if (error)
 		return command_fail(session, error);
-	if (count == 0)
+	if (asked.total == 0)
+		output_text(session->output, "There are no objects.\n");
+	else if (count == 0)
 		output_text(session->output, "Nothing holds %s or more of one kind.\n",
 			    describe_bytes(session, asked.least));
 	tell_of_series(session);

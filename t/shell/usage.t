@@ -197,4 +197,5 @@ for my $command ('find', 'count', 'largest', 'roots', 'symbols', 'find leaked') 
     my ($out, $err, $status) = Sample::run("$command\n", $heapsh, '-q', $empty);
     is "$status$err", 1, "$command finds nothing in it";
 }
+is_deeply [Sample::run('', $heapsh, '-q', $empty, 'suspects')], ["There are no objects.\n", '', 1], 'suspects says why';
 done_testing;
