@@ -90,8 +90,8 @@ TRUTH_PARTS := $(wildcard t/truth/*.h t/truth/*-*.c)
 TRUTHS := $(foreach variant,gcc-O0 gcc-O2 $(if $(shell command -v clang++),clang-O2),\
             $(patsubst %,$(BUILD)/truth/%.$(variant),$(TRUTH_C) $(TRUTH_CXX))) \
           $(patsubst %,$(BUILD)/truth/%.gcc-O1-lto,handles parser twins)
-# Most structs of templates and flat have no name without it: no symbol mentions them.
-BARE_CXX := $(filter-out templates flat,$(TRUTH_CXX))
+# Most structs of these have no name without it: no symbol mentions them.
+BARE_CXX := $(filter-out templates flat erased,$(TRUTH_CXX))
 BARE_TRUTHS := $(foreach variant,O0-bare O2-bare O2-stripped,$(BARE_CXX:%=$(BUILD)/truth/%.gcc-$(variant)))
 TRUTHS += $(BARE_TRUTHS)
 # Judged without debug information alone, by other compilers and libraries too: by `make truth`.

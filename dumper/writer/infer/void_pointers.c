@@ -160,6 +160,23 @@ static bool has_void(const struct heap_slots *slots)
 	return false;
 }
 
+// True if the pointers at one place, [first, end), are void: one, or the members of a union, which may be functions, too.
+static bool are_void(const struct inference *inference, const struct heap_slots *slots,
+		     uint32_t first, uint32_t end)
+{
+	const struct heap_types *types = inference->layouts.types;
+	bool has_any = false;
+
+	for (uint32_t i = first; i < end; i++) {
+		heap_type_id pointee = slots->list[i].pointee;
+
+		has_any |= pointee == HEAP_NO_TYPE;
+		if (pointee != HEAP_NO_TYPE && types->types[pointee].kind != HEAP_TYPE_FUNCTION)
+			return false;
+	}
+	return has_any;
+}
+
 // Finds out if values of a type have void pointers. Most have none, and their edges need not be visited.
 HEAP_MUST_CHECK
 static struct heap_error *find_voids(struct search *search, heap_type_id type, bool *result)
@@ -238,7 +255,7 @@ static struct heap_error *visit_values(struct search *search, const struct value
 			continue;
 		offset -= values->start;
 		slots = heap_repetition_slots_at(repetition, offset, &first, &behind);
-		if (!slots || behind - first != 1 || slots->list[first].pointee != HEAP_NO_TYPE)
+		if (!slots || !are_void(inference, slots, first, behind))
 			continue;
 		HEAP_TRY(visit(search,
 			       &(struct void_pointer){
