@@ -515,7 +515,7 @@ static bool is_news(struct inference *inference, heap_object_id object,
 {
 	uint8_t all = inference->news[object], news = all & (1 << evidence);
 
-	inference->news[object] = (uint8_t)(all & ~news);
+	__atomic_store_n(&inference->news[object], (uint8_t)(all & ~news), __ATOMIC_RELAXED);
 	return !(all & NEWS_NO_WHOLE) &&
 	       (news || (pass == PASS_ALL && inference->hints.head[object] != NO_HINT));
 }
@@ -534,7 +534,8 @@ static void hold(const struct inference *inference, heap_object_id object,
 	candidates_hold(inference, &content, candidates);
 }
 
-// Prefetches what name_singly() reads of a member.
+// Prefetches what name_singly() reads of a member, which may be another thread's: whether it is news counts
+// for the prefetch alone.
 static void fetch(const struct inference *inference, const struct kind *kind, uint32_t number)
 {
 	const heap_object_id *members = inference->kinds.members + kind->first;
@@ -545,7 +546,8 @@ static void fetch(const struct inference *inference, const struct kind *kind, ui
 	if (number + PREFETCH_DISTANCE >= kind->count)
 		return;
 	object = members[number + PREFETCH_DISTANCE];
-	if (!(inference->news[object] & NEWS_NO_WHOLE) && inference->hints.head[object] != NO_HINT)
+	if (!(__atomic_load_n(&inference->news[object], __ATOMIC_RELAXED) & NEWS_NO_WHOLE) &&
+	    inference->hints.head[object] != NO_HINT)
 		heap_prefetch(&inference->hints.list[inference->hints.head[object]]);
 }
 
