@@ -47,6 +47,7 @@ struct place {
 	uint32_t first, count; // candidates
 	heap_type_id bucket;   // HEAP_NO_TYPE: unknown
 	bool is_typed;         // the first candidate is its pointee
+	bool has_pointee;      // it says what it leads to: that may be a group of control bytes
 	enum direction direction;
 };
 
@@ -229,6 +230,14 @@ static heap_type_id find_pointee(const struct layouts *layouts, const struct hea
 	return layouts_is_character(layouts, pointee) ? HEAP_NO_TYPE : pointee;
 }
 
+// True if a type may be a group of control bytes: it has no pointers.
+static bool may_be_control(const struct layouts *layouts, heap_type_id type)
+{
+	const struct heap_slots *slots = heap_slot_table_get(&layouts->slots, type);
+
+	return layouts_is_compound(layouts, type) && slots && slots->count == 0;
+}
+
 // @param pointee  HEAP_NO_TYPE: bytes or void
 HEAP_MUST_CHECK
 static struct heap_error *add_place(struct search *search, heap_type_id type, uint64_t offset,
@@ -240,6 +249,9 @@ static struct heap_error *add_place(struct search *search, heap_type_id type, ui
 
 	HEAP_TRY(add_candidate(search, &place, pointee));
 	place.is_typed = place.count > 0;
+	place.has_pointee = pointee != HEAP_NO_TYPE;
+	if (place.has_pointee && !may_be_control(&search->inference->layouts, pointee))
+		scope = NULL;
 	for (; scope; scope = scope->outer) {
 		const char *name = name_of(search, scope->type);
 
@@ -427,6 +439,17 @@ static int compare_tables(const void *left, const void *right)
 
 // --- the type of buckets -------------------------------------------------------------------------
 
+// True if there are pointers in a part of a block: it is not one of control bytes.
+static bool has_pointers(const struct inference *inference, heap_object_id object, uint64_t start,
+			 uint64_t end)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	uint32_t first = heap_edge_from(snapshot, object, start);
+
+	return first < snapshot->edge_first[object + 1] &&
+	       snapshot->edge_slot[first] * UINT64_C(8) < end;
+}
+
 // Finds the buckets of a table, if the sizes agree with the type and direction of its place.
 static bool locate(const struct inference *inference, const struct table *table,
 		   const struct place *place, struct heap_part *result)
@@ -443,6 +466,10 @@ static bool locate(const struct inference *inference, const struct table *table,
 	    control - count > MAX_MORE + count / MORE_SHARE +
 				      (place->direction != BUCKETS_BEHIND ? slack : 0) ||
 	    rest >= MAX_ALIGNMENT + (place->direction == BUCKETS_BEHIND ? slack : 0))
+		return false;
+	if (place->direction == BUCKETS_BEHIND
+		    ? has_pointers(inference, table->object, 0, before)
+		    : has_pointers(inference, table->object, before, size))
 		return false;
 	if (place->direction != BUCKETS_BEHIND)
 		offset = place->direction == BUCKETS_FIRST ? 0 : rest;
@@ -553,8 +580,8 @@ static bool is_enough(const struct place *place, const struct evidence *evidence
 	    spread > MAX_SPREAD + evidence->most_buckets / MORE_SHARE)
 		return false;
 	if (evidence->proving >= MIN_PROVING)
-		return is_number || !place->is_typed;
-	return is_number && !place->is_typed && evidence->against == 0;
+		return is_number || !place->has_pointee;
+	return is_number && !place->has_pointee && evidence->against == 0;
 }
 
 // Chooses the type of the buckets of a place's tables, [first, end): the first one of those that agree best.
