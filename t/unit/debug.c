@@ -497,7 +497,7 @@ static void nobody_else_can_read_it(void **state)
 	struct stat status;
 	char path[192];
 
-	snprintf(path, sizeof(path), "%s/%s-5", cache, build_id);
+	snprintf(path, sizeof(path), "%s/%s-%d", cache, build_id, HEAP_DWARF_INFO_VERSION);
 	assert_int_equal(stat(path, &status), 0);
 	assert_int_equal(status.st_mode & 0777, 0600);
 	assert_int_equal(stat(cache, &status), 0);
@@ -523,7 +523,8 @@ static void what_is_not_there_is_absent(void **state)
 static void another_builds_cache_is_refused(void **state)
 {
 	(void)state;
-	assert_true(compile_run("cp a/b/%s-5 a/b/1234-5", build_id));
+	assert_true(compile_run("cp a/b/%s-%d a/b/1234-%d", build_id, HEAP_DWARF_INFO_VERSION,
+				HEAP_DWARF_INFO_VERSION));
 	assert_error(heap_dwarf_info_load(cache, "1234", &debug), HEAP_ERROR_FORMAT,
 		     "it is of another build");
 }
@@ -534,7 +535,7 @@ static void damaged_caches_are_refused(void **state)
 	size_t size;
 	char name[64];
 
-	snprintf(name, sizeof(name), "a/b/%s-5", build_id);
+	snprintf(name, sizeof(name), "a/b/%s-%d", build_id, HEAP_DWARF_INFO_VERSION);
 
 	uint8_t *bytes = read_bytes(name, &size);
 
