@@ -56,6 +56,7 @@ struct void_place {
 enum voids {
 	VOIDS_UNKNOWN,
 	VOIDS_NONE,
+	VOIDS_IDLE, // that the next visit wants nothing of
 	VOIDS_SOME,
 };
 
@@ -250,12 +251,13 @@ static struct heap_error *visit_values(struct search *search, const struct value
 		progress_step();
 		if (offset >= end)
 			break;
-		if (!layouts_is_start(snapshot->edge_interior[i] -
-				      inference_prefix(inference, target)))
-			continue;
 		offset -= values->start;
 		slots = heap_repetition_slots_at(repetition, offset, &first, &behind);
 		if (!slots || !are_void(inference, slots, first, behind))
+			continue;
+		// Last, since the target's prefix is a cache miss away.
+		if (!layouts_is_start(snapshot->edge_interior[i] -
+				      inference_prefix(inference, target)))
 			continue;
 		HEAP_TRY(visit(search,
 			       &(struct void_pointer){
@@ -267,6 +269,34 @@ static struct heap_error *visit_values(struct search *search, const struct value
 			       }));
 	}
 	return NULL;
+}
+
+static bool is_open(const struct void_place *place)
+{
+	return place->callback_at != NO_CALLBACK;
+}
+
+static bool is_told(const struct void_place *place)
+{
+	return place->meaning != MEANS_NOTHING;
+}
+
+// Has the next visit pass over the types of whose places nothing is wanted: most places have no meaning.
+static void narrow(struct search *search, bool (*is_wanted)(const struct void_place *place))
+{
+	search->has_holders = false;
+	for (heap_type_id id = 0; id < search->inference->layouts.types->count; id++) {
+		if (search->voids[id] == VOIDS_SOME)
+			search->voids[id] = VOIDS_IDLE;
+	}
+	for (size_t i = 0; i < search->places.count; i++) {
+		const struct void_place *place = &search->places.items[i];
+
+		if (!is_wanted(place))
+			continue;
+		search->voids[place->type] = VOIDS_SOME;
+		search->has_holders = true;
+	}
 }
 
 HEAP_MUST_CHECK
@@ -687,11 +717,12 @@ static struct heap_error *divide_places(struct search *search)
 		    (place->meaning == MEANS_TYPE && place->is_partial))
 			place->callback_at =
 				callbacks_find(&search->inference->layouts, place->type);
-		open += place->callback_at != NO_CALLBACK;
+		open += is_open(place);
 	}
 	if (open == 0)
 		return NULL;
 	search->by_callback = true;
+	narrow(search, is_open);
 	HEAP_TRY(visit_all(search, count_pointer));
 	return find_meanings(search, count);
 }
@@ -718,5 +749,6 @@ struct heap_error *void_pointers_claim(struct inference *inference, bool by_cont
 	HEAP_TRY(self_lengths_find(inference, &search.lengths));
 	HEAP_TRY(find_meanings(&search, 0));
 	HEAP_TRY(divide_places(&search));
+	narrow(&search, is_told);
 	return visit_all(&search, claim_target);
 }
