@@ -68,6 +68,8 @@ struct search {
 	heap_object_id object;
 	bool by_lengths; // headers may be known by the length of what is behind them
 	struct best best;
+	bool is_searched;   // for its pointers into itself
+	uint32_t first_own; // the first of these; the end of its edges: it has none
 };
 
 bool rounded_sizes_fit(const struct inference *inference, heap_object_id object, heap_type_id type)
@@ -148,12 +150,31 @@ static bool has_payload(const struct inference *inference, heap_object_id object
 	return false;
 }
 
+// The first pointer of the block into itself. It is searched once for all types: a block may have many of both.
+static uint32_t first_own_edge(struct search *search)
+{
+	const struct heap_snapshot *snapshot = &search->inference->capture->snapshot;
+	uint32_t end = snapshot->edge_first[search->object + 1];
+
+	if (search->is_searched)
+		return search->first_own;
+	search->is_searched = true;
+	search->first_own = snapshot->edge_first[search->object];
+	while (search->first_own < end &&
+	       snapshot->edge_target[search->first_own] != search->object) {
+		progress_step();
+		search->first_own++;
+	}
+	return search->first_own;
+}
+
 // True if a pointer of a struct to anything but structs leads to what lies behind it in its own block, as in a string
 // with its text, and nothing behind it does: then it is no array.
-static bool has_own_payload(const struct inference *inference, heap_object_id object,
-			    heap_type_id type)
+static bool has_own_payload(struct search *search, heap_type_id type)
 {
+	const struct inference *inference = search->inference;
 	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	const heap_object_id object = search->object;
 	const struct heap_slots *slots = heap_slot_table_get(&inference->layouts.slots, type);
 	uint64_t size = layouts_size(&inference->layouts, type);
 	bool found = false;
@@ -162,7 +183,7 @@ static bool has_own_payload(const struct inference *inference, heap_object_id ob
 	    layouts_is_flexible(&inference->layouts, type) ||
 	    size >= inference_size(inference, object))
 		return false;
-	for (uint32_t i = snapshot->edge_first[object]; i < snapshot->edge_first[object + 1]; i++) {
+	for (uint32_t i = first_own_edge(search); i < snapshot->edge_first[object + 1]; i++) {
 		uint64_t offset = snapshot->edge_slot[i] * UINT64_C(8);
 		uint32_t first, end;
 
@@ -295,8 +316,7 @@ static void consider(struct search *search, struct best considered)
 
 	if (considered.type == best->type)
 		return;
-	is_header = considered.source != SOURCE_PARTS &&
-		    has_own_payload(inference, search->object, considered.type);
+	is_header = considered.source != SOURCE_PARTS && has_own_payload(search, considered.type);
 	fits = is_header || rounded_sizes_fit(inference, search->object, considered.type) ||
 	       (considered.source == SOURCE_POINTER &&
 		has_payload(inference, search->object, considered.type));
@@ -408,7 +428,11 @@ static struct best find_answer(const struct inference *inference, const struct k
 			       heap_object_id object, bool by_lengths)
 {
 	static const struct best none = { .source = SOURCE_NONE };
-	struct search search = { inference, known, object, by_lengths, none };
+	struct search search = { .inference = inference,
+				 .known = known,
+				 .object = object,
+				 .by_lengths = by_lengths,
+				 .best = none };
 	int least;
 
 	if (!inference_is_open(inference, object))
