@@ -76,7 +76,7 @@ sub shell {
     my (%env) = @_;
     local @ENV{qw(HOME XDG_CONFIG_HOME XDG_STATE_HOME TERM INPUTRC)} = ("$directory/home", '', '', 'dumb', '/dev/null');
     local @ENV{keys %env} = values %env;
-    open my $in, '|-', "$Sample::build/t/helper/terminal $heapsh -q $file > $directory/said 2>&1" or die $!;
+    open my $in, '|-', "$Sample::build/t/helper/terminal --after 'heapsh> ' $heapsh -q $file > $directory/said 2>&1" or die $!;
     print $in "count --limit 1\nquit\n";
     close $in;
     return Sample::content("$directory/said");
