@@ -150,6 +150,8 @@ sub is_right {
     return 1 if $answer->{evidence} eq 'shape' && $said =~ /^\{/;
     return is_linked($1, $type) ? 1 : 0 if $answer->{evidence} eq 'shape' && $said =~ /^(list|tree) node/;
     return is_element($1, $kind, $type) if $answer->{evidence} eq 'shape' && $answer->{type} =~ /^struct vector element (\{.*\})/;
+    # Debug information has no name for the type of a closure; symbols call it by the function that it is made in.
+    return 1 if $type eq '(no name)' && $kind ne 'p' && $said =~ /\)::\{lambda\(.*\)#\d+\}$/;
     # A node of a container, whose value has no name.
     my $template = $said =~ /^([\w:]+<)\{[^{}]*\}(?:,void\*)?>$/ ? $1 : undef;
     my $is_named = grep { defined $template ? index(plain($_), $template) == 0 : $said eq plain($_) } split /\|/, $type;
