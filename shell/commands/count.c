@@ -36,7 +36,7 @@ static const char *const groupings[] = {
 	[BY_MODULE] = "module", [BY_TAG] = "tag",   [BY_AGE] = "age",
 };
 
-// What is counted, and how it is grouped.
+// The objects to count, and their groups.
 struct counting {
 	struct session *session;
 	struct heap_filter *filter;
@@ -458,7 +458,8 @@ static enum command_status count_by(struct counting *counting, uint64_t limit)
 		merge_ages(session, counting->groups, counting->count);
 	qsort(counting->groups, counting->count, sizeof(*counting->groups), compare_groups);
 	print_groups(counting, limit);
-	return counting->groups[0].objects ? COMMAND_OK : COMMAND_NOTHING;
+	// An empty heap has no sites, and so no groups.
+	return counting->count > 0 && counting->groups[0].objects ? COMMAND_OK : COMMAND_NOTHING;
 }
 
 // @param words  [count] of a filter
