@@ -132,6 +132,15 @@ struct heap_error *heap_dwarf_dies_read(const struct heap_dwarf_dies *dies, uint
 typedef void heap_dwarf_attribute_visitor(void *context, uint16_t name,
 					  const struct heap_dwarf_value *value);
 
+/** The visitor of those who want the tag alone. */
+static inline void heap_dwarf_ignore_attribute(void *context, uint16_t name,
+					       const struct heap_dwarf_value *value)
+{
+	(void)context;
+	(void)name;
+	(void)value;
+}
+
 /**
  * As heap_dwarf_dies_read(), for those who want other attributes.
  *

@@ -76,7 +76,7 @@ static bool set_line(struct heap_dwarf_line *line, char *function, char *file, u
 	return line->function && line->file;
 }
 
-// What cannot be read tells nothing.
+// Goes on without what cannot be read.
 HEAP_MUST_CHECK
 static struct heap_error *forgive_format(struct heap_error *error)
 {

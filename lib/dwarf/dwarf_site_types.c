@@ -110,13 +110,6 @@ static struct heap_error *add_variable(struct search *search, uint64_t place, bo
 		   is_parameter ? HEAP_DWARF_SITE_PARAMETER : HEAP_DWARF_SITE_LOCAL);
 }
 
-static void ignore(void *context, uint16_t name, const struct heap_dwarf_value *value)
-{
-	(void)context;
-	(void)name;
-	(void)value;
-}
-
 static bool is_function(uint16_t tag)
 {
 	return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine ||
@@ -136,8 +129,8 @@ static struct heap_error *add_abstract(struct search *search, uint64_t function)
 		uint16_t tag;
 		bool children;
 
-		HEAP_TRY(heap_dwarf_code_visit(search->code, place, ignore, NULL, &dies, &tag,
-					       &children, &next));
+		HEAP_TRY(heap_dwarf_code_visit(search->code, place, heap_dwarf_ignore_attribute,
+					       NULL, &dies, &tag, &children, &next));
 		end = dies->unit->end;
 		if (!inside && depth && (tag == DW_TAG_variable || tag == DW_TAG_formal_parameter))
 			HEAP_TRY(add_variable(search, place, tag == DW_TAG_formal_parameter));

@@ -10,10 +10,9 @@ enum {
 	MOST_NAMES = 16,      // typedefs and qualifiers of a type
 };
 
-// What the DIE of a type says.
+// The attributes of a type.
 struct type {
-	uint64_t
-		target; // place of the type that it is made of; HEAP_DWARF_NOWHERE: void, or of none
+	uint64_t target; // place of the type it is made of; HEAP_DWARF_NOWHERE: void, or of none
 	uint64_t size, encoding;
 	uint16_t tag;
 };
@@ -85,13 +84,6 @@ static struct heap_error *is_number(struct heap_dwarf_code *code, uint64_t param
 	return NULL;
 }
 
-static void ignore(void *context, uint16_t name, const struct heap_dwarf_value *value)
-{
-	(void)context;
-	(void)name;
-	(void)value;
-}
-
 // The DIEs of parameters are the first below that of a function, in the order of its declaration.
 HEAP_MUST_CHECK
 static struct heap_error *takes_number(struct heap_dwarf_code *code, uint64_t function,
@@ -103,13 +95,13 @@ static struct heap_error *takes_number(struct heap_dwarf_code *code, uint64_t fu
 	uint64_t place, next;
 
 	*result = false;
-	HEAP_TRY(heap_dwarf_code_visit(code, function, ignore, NULL, &dies, &tag, &children,
-				       &place));
+	HEAP_TRY(heap_dwarf_code_visit(code, function, heap_dwarf_ignore_attribute, NULL, &dies,
+				       &tag, &children, &place));
 	for (int i = 0; i < MOST_PARAMETERS && children && !*result; i++) {
 		bool has_children;
 
-		HEAP_TRY(heap_dwarf_code_visit(code, place, ignore, NULL, &dies, &tag,
-					       &has_children, &next));
+		HEAP_TRY(heap_dwarf_code_visit(code, place, heap_dwarf_ignore_attribute, NULL,
+					       &dies, &tag, &has_children, &next));
 		if (tag == DW_TAG_formal_parameter)
 			HEAP_TRY(is_number(code, place, result));
 		else if (tag == 0 || has_children)

@@ -263,7 +263,7 @@ struct heap_info {
 	/* Without the library: */
 	const char *allocators; /**< those whose structures told the blocks, "glibc"; "": none */
 	const char *doubts;     /**< inconsistencies in these structures; "": none */
-	/* Of a core file; 0 and "" otherwise: */
+	/* These are of a core file; 0 and "" otherwise: */
 	uint64_t core_bytes;    /**< memory that it should have */
 	uint64_t missing_bytes; /**< of these have been cut off */
 	uint64_t

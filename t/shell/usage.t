@@ -193,7 +193,7 @@ threads   2
   4242 app: stopped, registers exact, 2 frames
   4243 worker: asleep, stack pointer known, 1 frame
 END
-for my $command ('find', 'count', 'largest', 'roots', 'symbols', 'find leaked') {
+for my $command ('find', 'count', 'count --by site', 'count --by age', 'largest', 'roots', 'symbols', 'find leaked') {
     my ($out, $err, $status) = Sample::run("$command\n", $heapsh, '-q', $empty);
     is "$status$err", 1, "$command finds nothing in it";
 }

@@ -174,7 +174,7 @@ static struct heap_error *add_candidate(struct search *search, struct place *pla
 {
 	const struct layouts *layouts = &search->inference->layouts;
 
-	// Of a union that only delays a constructor, what it constructs.
+	// A union that only delays a constructor stands for what it constructs.
 	type = layouts_whole_member(layouts, type);
 	if (type == HEAP_NO_TYPE || !may_be_bucket(layouts, type) || place->count == MAX_CANDIDATES)
 		return NULL;
@@ -222,7 +222,7 @@ static struct heap_error *add_declared(struct search *search, struct place *plac
 
 // --- places ------------------------------------------------------------------------------------
 
-// What a pointer leads to, if it says anything of that.
+// The pointee of a pointer, if it says anything of its target.
 static heap_type_id find_pointee(const struct layouts *layouts, const struct heap_type *pointer)
 {
 	heap_type_id pointee = layouts_strip(layouts, pointer->target);

@@ -108,7 +108,7 @@ struct heap_error *pool_texts_add(struct inference *inference)
 
 	for (heap_object_id i = 0; i < inference->capture->objects.count && !progress_is_late();
 	     i++) {
-		// Of tables of buckets all is known: the pointer to their control bytes, some of which may read
+		// All of a table of buckets is known: the pointer to its control bytes, some of which may read
 		// as text, is none to a text.
 		if (!pools_have(&inference->pools, i) || snapshot->type[i] != HEAP_NO_TYPE ||
 		    inference->claims.rank[i] != RANK_NONE)

@@ -281,7 +281,7 @@ static bool is_told(const struct void_place *place)
 	return place->meaning != MEANS_NOTHING;
 }
 
-// Has the next visit pass over the types of whose places nothing is wanted: most places have no meaning.
+// Has the next visit pass over the types of whose places nothing is wanted.
 static void narrow(struct search *search, bool (*is_wanted)(const struct void_place *place))
 {
 	search->has_holders = false;

@@ -2,7 +2,7 @@
 #ifndef LOST_MEMORY_H
 #define LOST_MEMORY_H
 
-/** What a core file lacks that was cut off, by disk space or a limit: core_file.h tells which of it is lost. */
+/** The memory that a core file lacks, since disk space or a limit cut it off: core_file.h tells which is lost. */
 
 #include "dumper/writer/scan/core_file.h"
 
