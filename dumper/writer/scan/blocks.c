@@ -196,15 +196,17 @@ enum {
 	LONGEST_TEXT = 64,
 };
 
-// Searches constants for the texts of allocators. @param is_there  [STRANGERS] gets true for those that are there
+// Searches constants for the texts of allocators. A core file may claim terabytes that it does not have: those are
+// left out. @param is_there  [STRANGERS] gets true for those that are there
 static void search_texts(const struct image *image, const struct image_mapping *mapping,
 			 char *buffer, bool is_there[])
 {
-	uint64_t end = mapping->end;
+	uint64_t until;
 
-	for (uint64_t at = mapping->start; at < end; at += TEXT_PIECE) {
+	for (uint64_t at = mapping->start;
+	     (at = image_skip_untouched(image, at, mapping->end, &until)) < mapping->end;) {
 		uint64_t wanted = TEXT_PIECE + LONGEST_TEXT; // a text may lie across two pieces
-		size_t size = end - at < wanted ? end - at : wanted;
+		size_t size = until - at < wanted ? until - at : wanted;
 
 		image_read_padded(image, at, buffer, size);
 		for (size_t i = 0; i < STRANGERS; i++) {
@@ -213,6 +215,7 @@ static void search_texts(const struct image *image, const struct image_mapping *
 			if (text && !is_there[i])
 				is_there[i] = memmem(buffer, size, text, strlen(text)) != NULL;
 		}
+		at = until - at > TEXT_PIECE ? at + TEXT_PIECE : until;
 	}
 }
 
