@@ -176,6 +176,8 @@ int heapsnap_gate_install(void)
 		    heapsnap_signals_claim(number, wait_at_gate, false))
 			stop.signal = number;
 	}
+	if (stop.signal)
+		heapsnap_signals_open(stop.signal);
 	return stop.signal;
 }
 

@@ -293,6 +293,7 @@ static void triggered(int number, siginfo_t *info, void *context)
 	if (heapsnap_sandbox_forbids_snapshots() || heapsnap_signals_take_default(number, info) ||
 	    !heapsnap_is_owner())
 		return;
+	heapsnap_signals_let_ignored(context);
 	if (begin()) {
 		take(heapsnap_settings.file, context);
 		return;
@@ -363,7 +364,7 @@ int heapsnap_trigger_take(const heapsnap_context *context, uint64_t hold_ns)
 
 	if (!may_take())
 		return -EPERM;
-	heapsnap_block_signals(&mask);
+	heapsnap_signals_block(&mask);
 	if (begin()) {
 		state->hold_ns = hold_ns;
 		result = take(heapsnap_settings.file, context);
@@ -394,7 +395,7 @@ void heapsnap_trigger_last(const char *pattern, uint32_t report, const heapsnap_
 
 	if (!may_take())
 		return;
-	heapsnap_block_signals(&mask);
+	heapsnap_signals_block(&mask);
 	while (!begin())
 		wait_until_written();
 	heapsnap_process.report = report;
@@ -417,7 +418,7 @@ static int request(const char *name, const heapsnap_context *context)
 		return -EINVAL;
 	if (!may_take())
 		return state ? -EPERM : -ENOMEM;
-	heapsnap_block_signals(&mask);
+	heapsnap_signals_block(&mask);
 	if (begin())
 		result = take(name ? name : heapsnap_settings.file, context);
 	heapsnap_restore_signals(&mask);

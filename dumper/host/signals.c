@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <ucontext.h>
 
 typedef void (*simple_handler)(int number);
 
@@ -122,6 +123,8 @@ enum {
 #define heapsnap_restorer NULL
 #endif
 
+static const heapsnap_signals ALL_SIGNALS = ~UINT64_C(0);
+
 static bool kernel_action(int number, const struct kernel_action *action,
 			  struct kernel_action *before)
 {
@@ -129,12 +132,12 @@ static bool kernel_action(int number, const struct kernel_action *action,
 				 sizeof(heapsnap_signals)) == 0;
 }
 
-static bool install(int number, heapsnap_signal_handler *handler)
+static bool install(int number, heapsnap_signal_handler *handler, heapsnap_signals mask)
 {
 	struct kernel_action action = { .handler = handler,
 					.flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK | RESTORER,
 					.restorer = heapsnap_restorer,
-					.mask = ~UINT64_C(0) };
+					.mask = mask };
 
 	return kernel_action(number, &action, NULL);
 }
@@ -157,7 +160,7 @@ bool heapsnap_signals_claim(int number, heapsnap_signal_handler *handler, bool o
 	memcpy(&claim->seen.sa_mask, &present.mask, sizeof(present.mask));
 	__atomic_store_n(&claim->asked_for_default, false, __ATOMIC_RELAXED);
 	__atomic_store_n(&claim->handler, handler, __ATOMIC_RELEASE);
-	return install(number, handler);
+	return install(number, handler, ALL_SIGNALS);
 }
 
 void heapsnap_signals_drop(int number)
@@ -165,6 +168,49 @@ void heapsnap_signals_drop(int number)
 	struct kernel_action action = { .handler = (void *)SIG_DFL };
 
 	kernel_action(number, &action, NULL);
+}
+
+static bool does_nothing_by_default(int number)
+{
+	return number == SIGCHLD || number == SIGCONT || number == SIGURG || number == SIGWINCH;
+}
+
+heapsnap_signals heapsnap_signals_ignored(void)
+{
+	heapsnap_signals ignored = 0;
+	struct kernel_action present;
+
+	for (int number = 1; number < NSIG; number++) {
+		if (kernel_action(number, NULL, &present) &&
+		    (present.handler == (void *)SIG_IGN ||
+		     (present.handler == (void *)SIG_DFL && does_nothing_by_default(number))))
+			ignored |= UINT64_C(1) << (number - 1);
+	}
+	return ignored;
+}
+
+void heapsnap_signals_block(heapsnap_signals *before)
+{
+	heapsnap_signals mask = ~heapsnap_signals_ignored();
+
+	HEAPSNAP_SYSTEM_4(SYS_rt_sigprocmask, SIG_BLOCK, &mask, before, sizeof(mask));
+}
+
+void heapsnap_signals_let_ignored(const void *context)
+{
+	heapsnap_signals mask;
+
+	memcpy(&mask, &((const ucontext_t *)context)->uc_sigmask, sizeof(mask));
+	mask |= ~heapsnap_signals_ignored();
+	heapsnap_restore_signals(&mask);
+}
+
+void heapsnap_signals_open(int number)
+{
+	const struct claim *claim = find_claim(number);
+
+	if (claim)
+		install(number, claim->handler, ~heapsnap_signals_ignored());
 }
 
 bool heapsnap_signals_take_default(int number, const siginfo_t *info)
@@ -175,8 +221,8 @@ bool heapsnap_signals_take_default(int number, const siginfo_t *info)
 	if (!claim || !__atomic_load_n(&claim->asked_for_default, __ATOMIC_RELAXED) ||
 	    info->si_pid != (int)pid || (info->si_code != SI_USER && info->si_code != SI_TKILL))
 		return false;
-	if (number == SIGCHLD || number == SIGCONT || number == SIGURG || number == SIGWINCH)
-		return true; // by default they do nothing
+	if (does_nothing_by_default(number))
+		return true;
 	// Blocked as long as the handler runs.
 	heapsnap_signals_drop(number);
 	HEAPSNAP_SYSTEM_4(SYS_rt_tgsigqueueinfo, pid, heapsnap_system(SYS_gettid, 0, 0, 0, 0, 0, 0),
@@ -289,7 +335,7 @@ static int set_default(int number, struct claim *claim, const struct sigaction *
 {
 	claim->seen = *action;
 	__atomic_store_n(&claim->asked_for_default, true, __ATOMIC_RELAXED);
-	return install(number, claim->handler) ? 0 : -1;
+	return install(number, claim->handler, ALL_SIGNALS) ? 0 : -1;
 }
 
 static int set_action(int number, const struct sigaction *action, struct sigaction *before)

@@ -18,6 +18,8 @@
  * Handlers installed past libc are not seen here; heapsnap_signals_look() asks the kernel.
  */
 
+#include "dumper/base/system.h"
+
 #include <signal.h>
 #include <stdbool.h>
 
@@ -42,6 +44,29 @@ bool heapsnap_signals_claim(int number, heapsnap_signal_handler *handler, bool o
  * @return whether that is so, and the handler should return
  */
 bool heapsnap_signals_take_default(int number, const siginfo_t *info);
+
+/**
+ * The signals that the program ignores, by its own will or by default. async-signal-safe.
+ *
+ * A thread that stands still for long must not block these. The kernel drops an ignored signal
+ * that is sent to a thread, unless this thread blocks it: then the signal becomes pending, and
+ * wakes another thread of the process, whose call may end with EINTR.
+ */
+heapsnap_signals heapsnap_signals_ignored(void);
+
+/** Blocks all signals of this thread but the ignored ones. @param before  gets the mask that was */
+void heapsnap_signals_block(heapsnap_signals *before);
+
+/**
+ * For a handler of ours, in which all signals are blocked: blocks the ignored ones no longer, except
+ * those that the thread blocked before.
+ *
+ * @param context  the handler's ucontext_t
+ */
+void heapsnap_signals_let_ignored(const void *context);
+
+/** For a handler of ours that does nothing but wait: blocks no ignored ones in it from now on. */
+void heapsnap_signals_open(int number);
 
 /** Removes our handler for good: the next such signal takes its default action. async-signal-safe. */
 void heapsnap_signals_drop(int number);

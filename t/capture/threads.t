@@ -33,4 +33,7 @@ cmp_ok $state{'asleep, stack pointer known'} // 0, '>=', 1, 'who must not be dis
     or diag explain \%state;
 cmp_ok $state{'stopped, registers exact'} // 0, '>=', 10, 'the others were stopped'
     or diag explain \%state;
+
+$output = `cd $directory && LD_PRELOAD=$build/libheapsnap.so $build/t/programs/ignored-signals 2>&1`;
+is $output, "done\n", 'a signal that the program ignores ends no call while its receiver is captured';
 done_testing;

@@ -222,6 +222,8 @@ static struct sleeper sleepers[] = {
 	{ .name = "starter", .call = starting_threads, .runs = true },
 };
 
+static const int count = sizeof(sleepers) / sizeof(sleepers[0]);
+
 static void *sleep_in(void *argument)
 {
 	struct sleeper *sleeper = argument;
@@ -256,9 +258,18 @@ static void await_sleep(const struct sleeper *sleeper)
 	}
 }
 
+// Before each capture: a call that the one before has held is begun once more, and a thread that
+// goes to sleep between the last look at it and the signal sees EINTR.
+static void await_all_asleep(void)
+{
+	for (int i = 0; i < count; i++) {
+		if (!sleepers[i].runs && !sleepers[i].disturbed)
+			await_sleep(&sleepers[i]);
+	}
+}
+
 int main(void)
 {
-	const int count = sizeof(sleepers) / sizeof(sleepers[0]);
 	double longest = 0;
 
 	semaphores = semget(IPC_PRIVATE, 1, 0600);
@@ -269,13 +280,10 @@ int main(void)
 	while (ready < count)
 		usleep(1000);
 	usleep(100000);
-	for (int i = 0; i < count; i++) {
-		if (!sleepers[i].runs)
-			await_sleep(&sleepers[i]);
-	}
 	for (int i = 0; i < CAPTURES; i++) {
 		struct timespec before, after;
 
+		await_all_asleep();
 		clock_gettime(CLOCK_MONOTONIC, &before);
 		if (heapsnap_dump(NULL) != 0)
 			printf("capture %d failed\n", i);

@@ -32,6 +32,11 @@ bool heapsnap_signals_claim(int number, heapsnap_signal_handler *handler, bool o
 	return sigaction(number, &action, NULL) == 0;
 }
 
+void heapsnap_signals_open(int number)
+{
+	(void)number;
+}
+
 bool heapsnap_signals_take_default(int number, const siginfo_t *info)
 {
 	(void)number;
