@@ -538,6 +538,31 @@ static long end_child(pid_t *child)
 	return status.own_pid;
 }
 
+// A victim that is killed within clone(2) cannot tell its tracer of the child, which is traced, too.
+static pid_t find_child(const struct process *parent)
+{
+	CLEANUP_FREE pid_t *pids = NULL;
+	size_t count = 0;
+	struct heap_error *error = process_list(&pids, &count);
+	pid_t found = 0;
+
+	for (size_t i = 0; !error && found == 0 && i < count; i++) {
+		struct process process;
+		struct process_status status;
+
+		error = process_open(pids[i], &process);
+		if (!error && process_read_status(&process, &status) &&
+		    status.parent == parent->pid && status.tracer == gettid())
+			found = pids[i];
+		if (!error)
+			process_close(&process);
+		heap_error_destroy(error); // it has ended meanwhile
+		error = NULL;
+	}
+	heap_error_destroy(error);
+	return found;
+}
+
 // A process that shares the memory of `parent`, and stops before its first instruction.
 static long make_sharer(struct making *making, pid_t parent, bool is_child, pid_t *child)
 {
@@ -547,6 +572,8 @@ static long make_sharer(struct making *making, pid_t parent, bool is_child, pid_
 	long result = call(making, parent, is_child, child, SYS_clone, flags | note,
 			   rescue->child_sp, note ? rescue->child_pid : 0);
 
+	if (result <= 0 && *child == 0 && !is_child)
+		*child = find_child(making->process);
 	if (result <= 0 && *child != 0 && !is_child)
 		making->copy->left = end_child(child);
 	if (result <= 0 || *child == 0)
