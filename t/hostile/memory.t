@@ -42,6 +42,7 @@ SKIP: {
 survives('60,000 mappings', $program, 'fragments', check => finds(1, 'size', '4321', 'reachable'));
 survives('mappings with holes', $program, 'holes');
 survives('numbers that look like headers', $program, 'numbers', check => finds(0, 'size', '4001'));
+survives('addresses that look like headers', $program, 'addresses', check => finds(0, 'size', '4001'));
 survives('modules that are unloaded', $program, 'unload', snapshots => 4);
 
 # Blocks of which a page cannot be read are there all the same: their sizes, what they hold, and

@@ -522,11 +522,11 @@ void keep_lookalikes()
 
 // Four million pairs: a number that may be a size, and one that has all of its bits. Of what is
 // as good as random one in 65,536 looks like a signature.
-void keep_numbers()
+// @param origin  of the word that would have a header's site and signature
+template <typename Origin> void keep_words(Origin origin)
 {
 	struct pair {
-		uint64_t count;
-		double weight;
+		uint64_t count, origin;
 	};
 	constexpr size_t COUNT = 4 << 20;
 	auto *pairs =
@@ -534,9 +534,30 @@ void keep_numbers()
 					 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
 
 	for (size_t i = 0; i < COUNT; i++)
-		pairs[i] = { 4001, 1.0 / static_cast<double>(i + 3) };
+		pairs[i] = { 4001, origin(i) };
 	capture();
 	munmap(pairs, COUNT * sizeof(pair));
+}
+
+void keep_numbers()
+{
+	keep_words([](size_t i) {
+		double weight = 1.0 / static_cast<double>(i + 3);
+		uint64_t word;
+
+		memcpy(&word, &weight, sizeof(word));
+		return word;
+	});
+}
+
+// Addresses near code, where code may have been.
+void keep_addresses()
+{
+	keep_words([](size_t i) {
+		auto near = reinterpret_cast<uint64_t>(&keep_addresses) + (1 << 30);
+
+		return static_cast<uint64_t>(i) << 48 | near;
+	});
 }
 
 // --- modules ---------------------------------------------------------------------------
@@ -594,6 +615,7 @@ const struct way ways[] = {
 	{ "overrun", overrun_block },
 	{ "lookalikes", keep_lookalikes },
 	{ "numbers", keep_numbers },
+	{ "addresses", keep_addresses },
 	{ "unload", unload },
 	{ "replaced", replace_itself },
 };

@@ -23,16 +23,31 @@ static struct heap_error *note_header(struct header_scan *scan, struct found_hea
 	return NULL;
 }
 
-// True if a block can have been made there. One in 65,536 words looks like a signature; hardly any of
-// these names a place where code is, or may have been.
-static bool may_be_site(struct header_scan *scan, uint64_t site)
+// True if glibc's chunk bears out the size of a block behind its header.
+static bool fits_chunk(const struct scanned_memory *memory, const struct found_header *header)
 {
-	const struct image *image = scan->memory->image;
+	uint64_t lead = heapsnap_extent_lead(header->extent);
+
+	return chunk_fits(chunk_read(memory->image, header->block - lead),
+			  lead + heapsnap_extent_size(header->extent));
+}
+
+// True if a block can have been made there. One in 65,536 words looks like a signature; hardly any of
+// these names a place where code is. Where code may have been is a larger range: among millions
+// of numbers some would name a place in it.
+static bool may_be_site(struct header_scan *scan, const struct found_header *header)
+{
+	const struct scanned_memory *memory = scan->memory;
+	uint64_t site = header->origin & HEAPSNAP_SITE_MASK;
 
 	if (scan->code && site >= scan->code->start && site < scan->code->end)
 		return true;
-	scan->code = image_find(image, site);
-	return site >= LEAST_CODE && (scan->code || image_is_near(image, site, NEAR));
+	scan->code = image_find(memory->image, site);
+	if (scan->code)
+		return site >= LEAST_CODE;
+	return site >= LEAST_CODE && image_is_near(memory->image, site, NEAR) &&
+	       (!memory->process->has_chunks || heapsnap_extent_is_behind(header->extent) ||
+		fits_chunk(memory, header));
 }
 
 // Notes a header that does not verify, and may have been overwritten. Those of freed blocks are wiped.
@@ -176,7 +191,7 @@ static bool has_place(struct header_scan *scan, struct found_header *header)
 	const struct scanned_memory *memory = scan->memory;
 	uint64_t size = heapsnap_extent_size(header->extent);
 
-	if (!may_be_site(scan, header->origin & HEAPSNAP_SITE_MASK))
+	if (!may_be_site(scan, header))
 		return false;
 	if (heapsnap_extent_is_behind(header->extent)) {
 		header->next = header->address + HEAPSNAP_HEADER_SIZE;
