@@ -20,6 +20,7 @@
 
 enum {
 	SHORT_CONTENT = 16 << 20, // bytes read of an object, without --all
+	SHORT_EDGES = 16,         // pointers of an object without a type, likewise
 	LEAST_LINES = 16,         // for values, on a small screen
 	FILE_LINES = 100,         // the same where there is no screen
 };
@@ -117,15 +118,19 @@ static void show_header(struct session *session, heap_object_id object,
 	show_origin(session, object);
 }
 
-// Names the targets of an untyped object's pointers, as its fields have no names.
-static void show_edges(struct session *session, heap_object_id object)
+// Names the targets of an untyped object's pointers, as its fields have no names. A table of a hash table may
+// have millions.
+static void show_edges(struct session *session, heap_object_id object, enum value_limit limit)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
 	struct output *output = session->output;
+	uint32_t first = snapshot->edge_first[object], end = snapshot->edge_first[object + 1];
+	bool is_short =
+		limit == VALUE_SHORT && !output_is_json(output) && end - first > SHORT_EDGES;
+	uint32_t shown = is_short ? first + SHORT_EDGES : end;
 
 	output_open_array(output, "pointers");
-	for (uint32_t i = snapshot->edge_first[object];
-	     i < snapshot->edge_first[object + 1] && !session_must_stop(session); i++) {
+	for (uint32_t i = first; i < shown && !session_must_stop(session); i++) {
 		uint64_t offset = (uint64_t)snapshot->edge_slot[i] * 8;
 
 		output_text(output, "  +%#" PRIx64 " = %s\n", offset,
@@ -138,6 +143,9 @@ static void show_edges(struct session *session, heap_object_id object)
 		output_close(output);
 	}
 	output_close(output);
+	if (shown < end)
+		output_text(output, "  … %" PRIu32 " more pointers (--all shows them)\n",
+			    end - shown);
 }
 
 // The reference counts of std::make_shared(), then the value. libstdc++ has two words of 4 bytes, and all
@@ -232,7 +240,7 @@ static void print_value(const struct shown *shown)
 	if (!has_layout(snapshot, shown->object) &&
 	    heap_snapshot_part_count(session->snapshot, shown->object) == 0) {
 		value_print_bytes(session, shown->value, 2, shown->limit);
-		show_edges(session, shown->object);
+		show_edges(session, shown->object, shown->limit);
 	}
 }
 

@@ -42,6 +42,13 @@ my @many = members(scalar show('all', 'many'));
 is scalar @many, 100, 'a hundred members fit into a file';
 unlike $many[-1], qr{…}, '... all of them';
 
+# Of the pointers of a table whose type is not known, the first.
+my $table = show('all', 'table');
+is scalar(() = $table =~ /^  \+[0-9a-fx]+ = struct many at /mg), 16, 'pointers of what has no type';
+like $table, qr/^  … 284 more pointers \(--all shows them\)$/m, '... and a word on the others';
+is scalar(() = show('all', '--all', 'table') =~ /^  \+[0-9a-fx]+ = struct many at /mg), 300, '... or all';
+is scalar @{ Heapsh::ask_json($file{all}, 'show', 'table')->{pointers} }, 300, '... as in JSON';
+
 # On a small terminal it is less.
 {
     my ($small) = Sample::run('', @terminal, 'sh', '-c', "stty rows 24; $heapsh -q --color=never $file{all} show server");

@@ -6,6 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+	POINTERS = 300
+};
+
 #define TEN(name) \
 	int name##0, name##1, name##2, name##3, name##4, name##5, name##6, name##7, name##8, name##9
 
@@ -45,6 +49,7 @@ static struct server *server;
 static struct many *many;
 static unsigned char *image;
 static char *text;
+static void *table; // of pointers, though nothing says so
 
 int main(void)
 {
@@ -57,6 +62,9 @@ int main(void)
 	server->rest[0].c9 = 99;
 	many = calloc(1, sizeof(*many));
 	many->j9 = 1234;
+	table = calloc(POINTERS, sizeof(many));
+	for (int i = 0; i < POINTERS; i++)
+		memcpy((char *)table + (size_t)i * sizeof(many), &many, sizeof(many));
 	image = malloc(1000);
 	for (int i = 0; i < 1000; i++)
 		image[i] = (unsigned char)(i * 7 + 128);
