@@ -33,6 +33,14 @@ enum {
 		47, /**< of addresses in user space, unless a program asks for more */
 };
 
+/** The DWARF number of a register, by that of the instruction set (System V ABI, AMD64 supplement, figure 3.36). */
+static inline unsigned machine_dwarf_register(unsigned number)
+{
+	static const uint8_t numbers[] = { 0, 2, 1, 3, 7, 6, 4, 5 };
+
+	return number < sizeof(numbers) ? numbers[number] : number;
+}
+
 /**
  * The address of a word of a thread's storage, by number: below the thread pointer.
  * (Drepper, ELF Handling For Thread-Local Storage, variant II.) 0: there is none
@@ -85,6 +93,11 @@ enum {
 	MACHINE_STORAGE_IS_BELOW = 0,
 	MACHINE_ADDRESS_BITS = 48, // the kernel's half has addresses of its own
 };
+
+static inline unsigned machine_dwarf_register(unsigned number)
+{
+	return number;
+}
 
 // Variant I: above the thread control block of two words that the thread pointer points to.
 static inline uint64_t machine_storage_word(uint64_t thread_pointer, uint64_t number)

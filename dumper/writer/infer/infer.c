@@ -19,6 +19,7 @@
 #include "dumper/writer/infer/libc_blocks.h"
 #include "dumper/writer/infer/library_types.h"
 #include "dumper/writer/infer/payloads.h"
+#include "dumper/writer/infer/pointer_tables.h"
 #include "dumper/writer/infer/pool_texts.h"
 #include "dumper/writer/infer/proven_arrays.h"
 #include "dumper/writer/infer/shapes.h"
@@ -357,6 +358,8 @@ static struct heap_error *run(struct inference *inference, const heap_type_id *c
 	HEAP_TRY(follow_roots(inference));
 	for (int small = 0; named > 0 && small < SMALL_ROUNDS && !progress_is_late();) {
 		HEAP_TRY(advance(inference, small, &named, &is_cheap));
+		if (named == 0)
+			HEAP_TRY(pointer_tables_mend(inference, &named));
 		if (named == 0)
 			HEAP_TRY(conflicts_weigh(inference, &named));
 		small += !is_cheap && named < inference->capture->objects.count / MANY;

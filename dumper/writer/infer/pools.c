@@ -58,6 +58,20 @@ struct heap_error *pools_follow(struct inference *inference, const struct heap_p
 	return NULL;
 }
 
+static uint32_t find_part(const struct pools *pools, uint64_t hash, heap_object_id object,
+			  uint64_t offset)
+{
+	return heap_hash_find(&pools->by_place, hash, i,
+			      pools->parts[i].object == object && pools->parts[i].offset == offset);
+}
+
+heap_type_id pools_type_at(const struct pools *pools, heap_object_id object, uint64_t offset)
+{
+	uint32_t found = find_part(pools, heap_hash_pair(object, offset), object, offset);
+
+	return found == HEAP_HASH_NONE ? HEAP_NO_TYPE : pools->parts[found].type;
+}
+
 // Notes the part that a hint names. Its slots are followed once all hints of the same level have
 // been applied, since their order differs between runs.
 HEAP_MUST_CHECK
@@ -72,9 +86,7 @@ static struct heap_error *add_part(struct inference *inference, const struct hin
 		return NULL;
 
 	uint64_t hash = heap_hash_pair(hint->object, offset);
-	uint32_t found = heap_hash_find(&pools->by_place, hash, i,
-					pools->parts[i].object == hint->object &&
-						pools->parts[i].offset == offset);
+	uint32_t found = find_part(pools, hash, hint->object, offset);
 
 	if (found == HEAP_HASH_NONE) {
 		HEAP_TRY(heap_reserve(pools->parts, pools->capacity, (size_t)pools->count + 1));

@@ -64,6 +64,9 @@ static inline bool pools_have(const struct pools *pools, heap_object_id object)
  */
 bool pools_contain(const struct inference *inference, heap_object_id object, heap_type_id type);
 
+/** The type of the part at an offset of a block; HEAP_NO_TYPE: no part begins there. */
+heap_type_id pools_type_at(const struct pools *pools, heap_object_id object, uint64_t offset);
+
 void pools_deinit(struct pools *pools);
 
 #endif

@@ -15,7 +15,6 @@
 enum {
 	CODE_AHEAD = 32, // after the call, in which the variable's life may begin
 	LONGEST_INSTRUCTION = 16,
-	RESULT_REGISTER = 0,
 	FAKE_STACK = 0x40000000, // anywhere: only differences count
 	MAX_BASES = 16,          // of bases and first members of a class
 	MAX_INLINED = 16,        // functions inlined into each other at one address
@@ -28,7 +27,7 @@ enum {
  * Debug information says at each address where variables are. Right after the call, the one
  * that is in the register of its result is the one that gets the block; in code that is not
  * optimised it is the one at the place on the stack to which the next instruction moves that
- * register (rax, x0).
+ * register (rax, x0). Optimised code may copy it to another register before the variable's life begins.
  */
 static bool read_nothing(void *context, uint64_t address, void *buffer, size_t size)
 {
@@ -129,9 +128,10 @@ static void improve(const struct heap_types *types, struct holder *holder,
 
 // The variable that has the result of a call at an address.
 //
+// @param in      registers that have it there: a bit for each, by DWARF number
 // @param stored  NULL, or where on the stack it is kept
 static struct holder find_holder(struct capture *capture, struct module *module, uint64_t address,
-				 const struct machine_place *stored)
+				 uint32_t in, const struct machine_place *stored)
 {
 	struct heap_dwarf_registers registers = { 0 };
 	struct heap_dwarf_locals locals = { 0 };
@@ -150,8 +150,8 @@ static struct holder find_holder(struct capture *capture, struct module *module,
 	     i < locals.count && (result.pointee == HEAP_NO_TYPE || result.is_receiver); i++) {
 		const struct heap_dwarf_local *local = &locals.locals[i];
 
-		if ((local->kind == HEAP_DWARF_LOCATION_REGISTER &&
-		     local->reg == RESULT_REGISTER) ||
+		if ((local->kind == HEAP_DWARF_LOCATION_REGISTER && local->reg < 32 &&
+		     (in >> local->reg & 1)) ||
 		    (stored && local->kind == HEAP_DWARF_LOCATION_MEMORY &&
 		     local->address == registers.value[stored->base] + (uint64_t)stored->offset))
 			improve(&capture->snapshot.types, &result,
@@ -162,48 +162,90 @@ static struct holder find_holder(struct capture *capture, struct module *module,
 	return result;
 }
 
-// How far after a call its result may still be in its register by the code: up to where this calls another function,
-// or goes on elsewhere.
-static uint64_t find_straight_code(const struct capture *capture, uint64_t address)
+// What the code after a call does with the result, up to where it calls another function or goes on elsewhere.
+struct straight_code {
+	uint64_t reach; // bytes
+	uint32_t in[CODE_AHEAD +
+		    1]; // registers that have the result, by offset, as find_holder() wants them
+};
+
+static uint32_t registers_with_block(const struct heapsnap_values *values)
+{
+	uint32_t in = 0;
+
+	for (unsigned i = 0; i < HEAPSNAP_VALUE_REGISTERS; i++) {
+		const struct heapsnap_value *value = &values->registers[i];
+
+		if (value->kind == HEAPSNAP_VALUE_BLOCK && value->number == 0)
+			in |= UINT32_C(1) << machine_dwarf_register(i);
+	}
+	return in;
+}
+
+static void find_straight_code(const struct capture *capture, uint64_t address,
+			       struct straight_code *result)
 {
 	uint8_t code[CODE_AHEAD + LONGEST_INSTRUCTION];
 	const uint8_t *at = code, *end = code + sizeof(code);
+	struct heapsnap_values values;
 	struct heapsnap_flow flow;
+	uint64_t filled = 0;
 
+	heapsnap_values_init(&values);
+	heapsnap_values_call(&values, 0);
+	values.registers[HEAPSNAP_VALUE_RESULT] = heapsnap_value_make(HEAPSNAP_VALUE_BLOCK, 0, 0);
 	image_read_padded(&capture->image, address, code, sizeof(code));
-	while (at < code + CODE_AHEAD && (heapsnap_flow_step(at, end, NULL, &flow) || flow.next) &&
-	       (flow.kind == HEAPSNAP_FLOW_ON || flow.kind == HEAPSNAP_FLOW_JUMP_IF))
+	for (;;) {
+		uint32_t in = registers_with_block(&values);
+
+		// An instruction whose effect is not known is taken to have none on these.
+		if (!heapsnap_flow_step(at, end, &values, &flow) && !flow.next)
+			break;
+		if (flow.kind != HEAPSNAP_FLOW_ON && flow.kind != HEAPSNAP_FLOW_JUMP_IF)
+			break;
 		at = flow.next;
-	return (uint64_t)(at - code) < CODE_AHEAD ? (uint64_t)(at - code) : CODE_AHEAD;
+		while (filled <= CODE_AHEAD && filled < (uint64_t)(at - code))
+			result->in[filled++] = in;
+		if (filled > CODE_AHEAD)
+			break;
+	}
+	result->reach = filled < CODE_AHEAD ? filled : CODE_AHEAD;
+	while (filled <= CODE_AHEAD)
+		result->in[filled++] = registers_with_block(&values);
 }
 
 // The same by debug information too, which does not tell of all calls; where only that is left, there is no code.
-static uint64_t find_reach(const struct capture *capture, struct module *module, uint64_t address)
+static void find_reach(const struct capture *capture, struct module *module, uint64_t address,
+		       struct straight_code *code)
 {
 	uint64_t pc = address - module->bias, next = module_next_call(module, pc);
-	uint64_t reach = find_straight_code(capture, address);
 
-	if (!next || next - pc > reach + MACHINE_SHORTEST_CALL)
-		return reach;
-	return next - pc > MACHINE_SHORTEST_CALL ? next - pc - MACHINE_SHORTEST_CALL : 0;
+	find_straight_code(capture, address, code);
+	if (next && next - pc <= code->reach + MACHINE_SHORTEST_CALL)
+		code->reach =
+			next - pc > MACHINE_SHORTEST_CALL ? next - pc - MACHINE_SHORTEST_CALL : 0;
 }
 
 // The variable that gets the block. Compilers may let its life
 // begin only when it is first copied from the register.
 static struct holder find_result(struct capture *capture, struct module *module, uint64_t address)
 {
+	const uint32_t result_register = UINT32_C(1)
+					 << machine_dwarf_register(HEAPSNAP_VALUE_RESULT);
 	struct machine_place place = { 0 };
 	bool stored = find_store(capture, address, &place);
-	struct holder result = find_holder(capture, module, address, stored ? &place : NULL);
-	bool is_final = stored || (result.pointee != HEAP_NO_TYPE && !result.is_receiver);
-	uint64_t reach = is_final ? 0 : find_reach(capture, module, address);
+	struct holder result =
+		find_holder(capture, module, address, result_register, stored ? &place : NULL);
+	struct straight_code code = { 0 };
 
-	for (uint64_t i = 1; i <= reach; i++) {
+	if (!stored && (result.pointee == HEAP_NO_TYPE || result.is_receiver))
+		find_reach(capture, module, address, &code);
+	for (uint64_t i = 1; i <= code.reach; i++) {
 		struct holder next;
 
 		if (result.pointee != HEAP_NO_TYPE && !result.is_receiver)
 			break;
-		next = find_holder(capture, module, address + i, NULL);
+		next = find_holder(capture, module, address + i, code.in[i], NULL);
 		improve(&capture->snapshot.types, &result, &next);
 	}
 	return result;

@@ -81,12 +81,38 @@ static struct layout_claim fit(const struct inference *inference, heap_object_id
 	return claim;
 }
 
-// True if a block may have a type by its size and hints: also as the first part of another one. The
+static bool is_pointer(const struct inference *inference, heap_type_id type)
+{
+	return inference->layouts.types->types[type].kind == HEAP_TYPE_POINTER;
+}
+
+// True if the variable that gets a block has it as an array of pointers of another type: one tag may go with
+// several kinds of tables.
+static bool is_other_array(const struct inference *inference, heap_object_id target,
+			   heap_type_id type)
+{
+	const struct site_types *types =
+		&inference->kinds
+			 .site_types[inference->kinds.kinds[kinds_of(inference, target)].site];
+
+	for (uint32_t i = 0; is_pointer(inference, type) && i < types->count; i++) {
+		const struct site_type *gets = &types->list[i];
+
+		if (gets->is_result && gets->type != type && is_pointer(inference, gets->type) &&
+		    fit(inference, target, gets->type).fit != LAYOUT_NONE)
+			return true;
+	}
+	return false;
+}
+
+// True if a block may have a type by its site, size and hints: also as the first part of another one. The
 // hints come last, since a block may have thousands.
 static bool may_be(const struct inference *inference, heap_object_id target, heap_type_id type)
 {
 	uint64_t size = inference_size(inference, target);
 
+	if (is_other_array(inference, target, type))
+		return false;
 	if (fit(inference, target, type).fit == LAYOUT_NONE) {
 		struct layout_wholes wholes = layouts_exact_wholes(
 			&inference->layouts, type, 0, size, inference_slack(inference, target));
@@ -133,6 +159,37 @@ static struct heap_error *score_edges(struct inference *inference, heap_object_i
 	return NULL;
 }
 
+// True if a pointer does not lead to where a value of a type, or one of several, can begin: both its place in the block
+// and the block's size say so.
+static bool is_astray(const struct inference *inference, uint32_t edge, uint64_t size)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	heap_object_id target = snapshot->edge_target[edge];
+	uint64_t interior = snapshot->edge_interior[edge],
+		 prefix = inference_prefix(inference, target);
+
+	return interior > prefix && (interior - prefix) % size != 0 &&
+	       inference_size(inference, target) % size > inference_slack(inference, target);
+}
+
+// True if most of the pointers in a table of pointers do not lead to what such pointers lead to.
+static bool leads_astray(const struct inference *inference, heap_object_id table, heap_type_id type)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	const struct layouts *layouts = &inference->layouts;
+	uint32_t first = snapshot->edge_first[table], end = snapshot->edge_first[table + 1];
+	uint32_t astray = 0, count = 0;
+	uint64_t size;
+
+	if (!is_pointer(inference, type))
+		return false;
+	size = layouts_size(layouts, layouts_strip(layouts, layouts->types->types[type].target));
+	for (uint32_t i = first; size > sizeof(uint64_t) && i < end && count < SCORED_EDGES;
+	     i++, count++)
+		astray += is_astray(inference, i, size);
+	return count > 0 && astray * 2 > count;
+}
+
 // How well the contents of a block go with an alternative.
 struct score {
 	bool is_known;
@@ -162,7 +219,7 @@ static struct heap_error *score(const struct union_lesson *lesson, heap_object_i
 
 	HEAP_TRY(score_edges(inference, target, type, &result->points));
 	result->points += points;
-	result->agrees = points >= 0;
+	result->agrees = points >= 0 && !leads_astray(inference, target, type);
 	return NULL;
 }
 

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/infer/pointer_tables.h"
+
+#include "dumper/writer/base/progress.h"
+#include "dumper/writer/infer/inference.h"
+#include "dumper/writer/infer/sampler.h"
+#include "lib/base/cleanup.h"
+
+#include <stdlib.h>
+
+enum {
+	CHECKED = 256,    // pointers of a table
+	MIN_POINTERS = 4, // whose targets are known
+	MOST = 8,         // of so many, all but one
+};
+
+// What the pointers of a table lead to.
+struct tally {
+	uint32_t known; // targets with a good name
+	uint32_t agreeing;
+	heap_type_id other; // the only type that may be that of most others
+	uint32_t lead;      // of that (Boyer and Moore, MJRTY, 1981)
+};
+
+// True if a table's name may be wrong. Where a variable got the block, its type stands.
+static bool may_be_wrong(const struct inference *inference, heap_object_id object)
+{
+	const struct claims *claims = &inference->claims;
+	const struct layouts *layouts = &inference->layouts;
+	heap_type_id type = inference->capture->snapshot.type[object];
+
+	return type != HEAP_NO_TYPE && layouts->types->types[type].kind == HEAP_TYPE_POINTER &&
+	       claims->rank[object] >= RANK_EXACT && claims->rank[object] != RANK_SITE &&
+	       claims->rank[object] != RANK_NONE && !claims->is_renamed[object] &&
+	       layouts_is_compound(layouts,
+				   layouts_strip(layouts, layouts->types->types[type].target));
+}
+
+// The struct that begins at a place of a block, if the block is one or several of it, or has it as a part.
+static heap_type_id type_at(const struct inference *inference, heap_object_id target,
+			    uint64_t interior)
+{
+	heap_type_id type = inference->capture->snapshot.type[target];
+	uint64_t size;
+
+	if (type == HEAP_NO_TYPE)
+		return pools_type_at(&inference->pools, target, interior);
+	size = layouts_size(&inference->layouts, type);
+	return layouts_is_compound(&inference->layouts, type) && size > 0 && interior % size == 0
+		       ? type
+		       : HEAP_NO_TYPE;
+}
+
+static void count_target(const struct inference *inference, heap_type_id pointee, uint32_t edge,
+			 struct tally *tally)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	heap_object_id target = snapshot->edge_target[edge];
+	uint64_t interior = snapshot->edge_interior[edge],
+		 prefix = inference_prefix(inference, target);
+	heap_type_id found;
+
+	if (interior < prefix || interior == UINT32_MAX)
+		return;
+	found = type_at(inference, target, interior - prefix);
+	if (found == HEAP_NO_TYPE && !claims_are_good(&inference->claims, target))
+		return;
+	tally->known++;
+	if (found == pointee || inference_has(inference, target, pointee, interior - prefix)) {
+		tally->agreeing++;
+		return;
+	}
+	if (tally->lead == 0)
+		tally->other = found;
+	tally->lead = tally->other == found ? tally->lead + 1 : tally->lead - 1;
+}
+
+static struct tally count_targets(const struct inference *inference, heap_object_id object,
+				  heap_type_id pointee)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	uint32_t first = snapshot->edge_first[object], end = snapshot->edge_first[object + 1];
+	struct sampler sampler = sampler_of((end - first) / CHECKED + 1);
+	struct tally tally = { 0 };
+
+	for (uint32_t i = first; i < end; i++) {
+		if (!sampler_takes(&sampler))
+			continue;
+		progress_step();
+		count_target(inference, pointee, i, &tally);
+	}
+	return tally;
+}
+
+// [types] a pointer to each type that has one; by the type's own name rather than a typedef's.
+static heap_type_id *list_pointers(const struct inference *inference)
+{
+	const struct heap_types *types = inference->layouts.types;
+	heap_type_id *pointers = calloc(types->count, sizeof(*pointers));
+
+	for (heap_type_id id = 1; pointers && id < types->count; id++) {
+		heap_type_id pointee;
+
+		if (types->types[id].kind != HEAP_TYPE_POINTER)
+			continue;
+		pointee = layouts_strip(&inference->layouts, types->types[id].target);
+		if (pointers[pointee] == HEAP_NO_TYPE ||
+		    (types->types[id].target == pointee &&
+		     types->types[pointers[pointee]].target != pointee))
+			pointers[pointee] = id;
+	}
+	return pointers;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *mend(struct inference *inference, heap_object_id object,
+			       const struct tally *tally, heap_type_id **pointers, uint64_t *mended)
+{
+	uint64_t elements = inference_size(inference, object) / sizeof(uint64_t);
+	heap_type_id pointer;
+
+	if (!*pointers)
+		*pointers = list_pointers(inference);
+	if (!*pointers)
+		return heap_error_out_of_memory();
+	// Those that do not agree but for one of MOST are of one type.
+	pointer = tally->lead * MOST >= tally->known * (MOST - 2) ? (*pointers)[tally->other]
+								  : HEAP_NO_TYPE;
+	inference_unname(inference, object);
+	++*mended;
+	if (pointer == HEAP_NO_TYPE)
+		return NULL;
+	return claims_add(
+		&inference->claims, RANK_PASSED_EXACT,
+		&(struct claim){ object, pointer, elements, HEAP_EVIDENCE_POINTER, false });
+}
+
+struct heap_error *pointer_tables_mend(struct inference *inference, uint64_t *mended)
+{
+	const struct layouts *layouts = &inference->layouts;
+	CLEANUP_FREE heap_type_id *pointers = NULL;
+
+	for (heap_object_id i = 0; i < inference->capture->objects.count && !progress_is_late();
+	     i++) {
+		struct tally tally;
+
+		progress_step();
+		if (!may_be_wrong(inference, i))
+			continue;
+		tally = count_targets(
+			inference, i,
+			layouts_strip(layouts,
+				      layouts->types->types[inference->capture->snapshot.type[i]]
+					      .target));
+		if (tally.known >= MIN_POINTERS && tally.agreeing * MOST <= tally.known)
+			HEAP_TRY(mend(inference, i, &tally, &pointers, mended));
+	}
+	return NULL;
+}
