@@ -17,6 +17,7 @@ my $source = <<'END';
 #include <stdlib.h>
 #define APART __attribute__((noinline)) static
 struct bucket { struct bucket *next; long key; double weight; };
+void *kept[100];
 struct table { void *functions; void *slots; long size; void *spare; };
 APART void fail(const char *where)
 {
@@ -48,7 +49,39 @@ APART void grow(struct table *table, long size)
 	}
 	free(old);
 }
-void *kept[100];
+struct macro { struct macro *next; const char *name; long uses; int minimum, maximum; };
+static struct macro *macros, **asked;
+APART void *zeroed(size_t bytes)
+{
+	return checked(bytes, "zeroed");
+}
+APART int defined(const char *name, struct macro **found)
+{
+	asked = found;
+	for (struct macro *macro = macros; macro; macro = macro->next) {
+		if (macro->name == name) {
+			*found = macro;
+			return 1;
+		}
+	}
+	return 0;
+}
+APART void note(void)
+{
+	(*asked)->minimum++;
+}
+APART void define(const char *name, long uses)
+{
+	struct macro *macro;
+
+	if (!defined(name, &macro)) {
+		macro = zeroed(sizeof(*macro));
+		macro->name = name;
+	}
+	note();
+	macro->uses = uses;
+	kept[50 + uses] = macro;
+}
 int main(int argc, char **argv)
 {
 	for (long i = 0; i < 50; i++) {
@@ -58,16 +91,21 @@ int main(int argc, char **argv)
 		kept[i] = table->slots;
 		free(table);
 	}
+	for (long i = 0; i < 40; i++)
+		define(argv[0] + i, i);
+	kept[99] = zeroed(argc * 77); // so that the size is no constant to it
 	return argc > 1 ? heapsnap_dump(argv[1]) | heapsnap_wait() : 2;
 }
 END
 for my $compiler (qw(gcc clang)) {
     SKIP: {
-        skip "there is no $compiler", 3 unless has($compiler);
+        skip "there is no $compiler", 6 unless has($compiler);
         for my $flags (qw(-O1 -O2 -O3)) {
             my $file = Heapsh::capture_source("$directory/copied.c", "$compiler $flags", text => $source);
             my ($found) = grep { $_->{type} =~ /bucket \*/ } @{ Heapsh::ask_json($file, 'count') };
             is $found->{objects}, 50, "$compiler $flags: tables by the variable that gets them";
+            ($found) = grep { $_->{type} eq 'struct macro' } @{ Heapsh::ask_json($file, 'count') };
+            is $found->{objects}, 40, '... structs by one whose address is taken';
         }
     }
 }

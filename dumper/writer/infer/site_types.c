@@ -12,13 +12,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define STACK_POINTER machine_dwarf_register(HEAPSNAP_VALUE_SP)
+
 enum {
 	CODE_AHEAD = 32, // after the call, in which the variable's life may begin
 	LONGEST_INSTRUCTION = 16,
-	FAKE_STACK = 0x40000000, // anywhere: only differences count
-	MAX_BASES = 16,          // of bases and first members of a class
-	MAX_INLINED = 16,        // functions inlined into each other at one address
-	MAX_NAME = 4096,         // of a class
+	STACK_KEPT = 4 * HEAPSNAP_VALUE_SLOTS, // bytes above the stack pointer
+	FAKE_STACK = 0x40000000,               // anywhere: only differences count
+	MAX_BASES = 16,                        // of bases and first members of a class
+	MAX_INLINED = 16,                      // functions inlined into each other at one address
+	MAX_NAME = 4096,                       // of a class
 };
 
 // --- the variable that gets the block ----------------------------------------
@@ -56,13 +59,16 @@ static void make_registers(struct heap_dwarf_registers *registers)
 }
 
 // The canonical frame address that follows from these registers.
-static uint64_t find_cfa(struct module *module, uint64_t pc, struct heap_dwarf_registers registers)
+//
+// @param has_frame  false: code that is optimised keeps no frame pointer
+static uint64_t find_cfa(struct module *module, uint64_t pc, struct heap_dwarf_registers registers,
+			 bool has_frame)
 {
 	struct heap_dwarf_unwinder *unwinder;
 	uint64_t cfa = 0;
 	bool is_signal;
 
-	if (MACHINE_FRAME_IN_CFA)
+	if (MACHINE_FRAME_IN_CFA && has_frame)
 		return FAKE_STACK + MACHINE_FRAME_IN_CFA;
 	unwinder = module_unwinder(module);
 	if (unwinder)
@@ -144,7 +150,7 @@ static struct holder find_holder(struct capture *capture, struct module *module,
 	};
 
 	make_registers(&registers);
-	frame.cfa = find_cfa(module, frame.pc, registers);
+	frame.cfa = find_cfa(module, frame.pc, registers, !stored || stored->base != STACK_POINTER);
 	module_locals(module, &frame, &locals);
 	for (size_t i = 0;
 	     i < locals.count && (result.pointee == HEAP_NO_TYPE || result.is_receiver); i++) {
@@ -166,20 +172,39 @@ static struct holder find_holder(struct capture *capture, struct module *module,
 struct straight_code {
 	uint64_t reach; // bytes
 	uint32_t in[CODE_AHEAD +
-		    1]; // registers that have the result, by offset, as find_holder() wants them
+		    1]; // registers with the result, by offset; find_holder() wants them
+	bool is_stored; // on the stack,
+	struct machine_place place; // there,
+	uint64_t stored_at;         // by the instruction before that offset
 };
+
+static bool is_block(const struct heapsnap_value *value)
+{
+	return value->kind == HEAPSNAP_VALUE_BLOCK && value->number == 0;
+}
 
 static uint32_t registers_with_block(const struct heapsnap_values *values)
 {
 	uint32_t in = 0;
 
 	for (unsigned i = 0; i < HEAPSNAP_VALUE_REGISTERS; i++) {
-		const struct heapsnap_value *value = &values->registers[i];
-
-		if (value->kind == HEAPSNAP_VALUE_BLOCK && value->number == 0)
+		if (is_block(&values->registers[i]))
 			in |= UINT32_C(1) << machine_dwarf_register(i);
 	}
 	return in;
+}
+
+// Notes where on the stack the result is first stored.
+static void find_stored(const struct heapsnap_values *values, uint64_t offset,
+			struct straight_code *result)
+{
+	for (int i = 0; !result->is_stored && i < HEAPSNAP_VALUE_SLOTS; i++) {
+		if (!is_block(&values->slots[i]))
+			continue;
+		result->is_stored = true;
+		result->place = (struct machine_place){ STACK_POINTER, STACK_KEPT - (i + 1) * 4 };
+		result->stored_at = offset;
+	}
 }
 
 static void find_straight_code(const struct capture *capture, uint64_t address,
@@ -194,6 +219,8 @@ static void find_straight_code(const struct capture *capture, uint64_t address,
 	heapsnap_values_init(&values);
 	heapsnap_values_call(&values, 0);
 	values.registers[HEAPSNAP_VALUE_RESULT] = heapsnap_value_make(HEAPSNAP_VALUE_BLOCK, 0, 0);
+	values.registers[HEAPSNAP_VALUE_SP] =
+		heapsnap_value_make(HEAPSNAP_VALUE_STACK, 0, -STACK_KEPT);
 	image_read_padded(&capture->image, address, code, sizeof(code));
 	for (;;) {
 		uint32_t in = registers_with_block(&values);
@@ -204,6 +231,7 @@ static void find_straight_code(const struct capture *capture, uint64_t address,
 		if (flow.kind != HEAPSNAP_FLOW_ON && flow.kind != HEAPSNAP_FLOW_JUMP_IF)
 			break;
 		at = flow.next;
+		find_stored(&values, (uint64_t)(at - code), result);
 		while (filled <= CODE_AHEAD && filled < (uint64_t)(at - code))
 			result->in[filled++] = in;
 		if (filled > CODE_AHEAD)
@@ -245,7 +273,8 @@ static struct holder find_result(struct capture *capture, struct module *module,
 
 		if (result.pointee != HEAP_NO_TYPE && !result.is_receiver)
 			break;
-		next = find_holder(capture, module, address + i, code.in[i], NULL);
+		next = find_holder(capture, module, address + i, code.in[i],
+				   code.is_stored && i >= code.stored_at ? &code.place : NULL);
 		improve(&capture->snapshot.types, &result, &next);
 	}
 	return result;
