@@ -320,8 +320,10 @@ static struct heap_error *advance(struct inference *inference, int small, uint64
 		if (*named == 0)
 			HEAP_TRY(naming_claim(inference, NAMING_LIKELY, PASS_ALL, named));
 	}
-	if (*named == 0 && pass(inference, &inference->arrays, FEW_NEW))
+	if (*named == 0 && pass(inference, &inference->arrays, FEW_NEW)) {
 		HEAP_TRY(proven_arrays_claim(inference, named));
+		HEAP_TRY(pointer_tables_claim(inference, named));
+	}
 	if (*named == 0)
 		HEAP_TRY(cut_early(inference, small, named));
 	if (*named == 0)

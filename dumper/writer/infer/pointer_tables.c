@@ -12,6 +12,8 @@ enum {
 	CHECKED = 256,    // pointers of a table
 	MIN_POINTERS = 4, // whose targets are known
 	MOST = 8,         // of so many, all but one
+	MIN_PAIR = 2,     // pointers that show whether they lead to values of one size
+	FEW = 8,          // that are enough for that
 };
 
 // What the pointers of a table lead to.
@@ -91,6 +93,153 @@ static struct tally count_targets(const struct inference *inference, heap_object
 	}
 	return tally;
 }
+
+// --- tables without a name -----------------------------------------------------
+
+// The type that a type's pointers lead to, if that is a struct.
+static heap_type_id struct_of(const struct inference *inference, heap_type_id type)
+{
+	const struct heap_type *pointer = &inference->layouts.types->types[type];
+	heap_type_id pointee = pointer->kind == HEAP_TYPE_POINTER
+				       ? layouts_strip(&inference->layouts, pointer->target)
+				       : HEAP_NO_TYPE;
+
+	return layouts_is_compound(&inference->layouts, pointee) ? pointee : HEAP_NO_TYPE;
+}
+
+// True if two pointers into blocks of one size, or into the same, are no multiple of some bytes apart: the
+// blocks are no slabs of values of that size, whatever comes before the first.
+static bool is_apart(const struct inference *inference, uint32_t one, uint32_t other, uint64_t size,
+		     bool *is_pair)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	uint64_t interior = snapshot->edge_interior[one], second = snapshot->edge_interior[other];
+
+	*is_pair = interior != second &&
+		   inference_size(inference, snapshot->edge_target[one]) ==
+			   inference_size(inference, snapshot->edge_target[other]);
+	return *is_pair && interior % size != second % size;
+}
+
+bool pointer_tables_lead_astray(const struct inference *inference, heap_object_id table,
+				heap_type_id type)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	uint32_t first = snapshot->edge_first[table], end = snapshot->edge_first[table + 1];
+	uint64_t size = layouts_size(&inference->layouts, struct_of(inference, type));
+	uint32_t apart = 0, pairs = 0;
+
+	if (size <= sizeof(uint64_t))
+		return false;
+	end = end - first > FEW ? first + FEW : end;
+	for (uint32_t i = first; i < end; i++) {
+		for (uint32_t j = i + 1; j < end; j++) {
+			bool is_pair;
+
+			apart += is_apart(inference, i, j, size, &is_pair);
+			pairs += is_pair;
+		}
+	}
+	return pairs > 0 && apart * 2 > pairs;
+}
+
+// What a block's pointers say of a type that it may be several of.
+enum word {
+	REFUTED,
+	POSSIBLE,
+	PROVED,
+};
+
+static enum word ask(const struct inference *inference, heap_object_id object, heap_type_id type,
+		     uint64_t *words)
+{
+	heap_type_id pointee = struct_of(inference, type);
+	struct layout_claim claim = inference_fit_weakly(inference, type, 0, object);
+	struct content content;
+	struct tally tally;
+
+	if (claim.fit == LAYOUT_NONE || claim.type != type ||
+	    pointer_tables_lead_astray(inference, object, type))
+		return REFUTED;
+	content_read(inference, object, words, &content);
+	if (content_score(inference, &content, type, claim.elements) < 0)
+		return REFUTED;
+	if (pointee == HEAP_NO_TYPE)
+		return POSSIBLE;
+	tally = count_targets(inference, object, pointee);
+	if (tally.known < MIN_POINTERS)
+		return POSSIBLE;
+	return tally.agreeing * MOST >= tally.known * (MOST - 1) ? PROVED : REFUTED;
+}
+
+// The only type that a union's slots to a block's start may mean by what the block's pointers say.
+static heap_type_id find_meant(const struct inference *inference, heap_object_id object,
+			       uint64_t *words)
+{
+	heap_type_id found = HEAP_NO_TYPE;
+	enum word best = REFUTED;
+	uint32_t refuted = 0;
+	bool is_only = true;
+
+	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	     at = inference->hints.list[at].next) {
+		const struct hint *hint = &inference->hints.list[at];
+		enum word word;
+
+		progress_step();
+		if (!hint->either || !layouts_is_start(hint->interior) || hint->type == found)
+			continue;
+		word = ask(inference, object, hint->type, words);
+		refuted += word == REFUTED;
+		if (word == REFUTED || word < best)
+			continue;
+		is_only = word > best;
+		best = word;
+		found = hint->type;
+	}
+	return is_only && (best == PROVED || refuted > 0) ? found : HEAP_NO_TYPE;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *claim_table(struct inference *inference, heap_object_id object,
+				      uint64_t *words, uint64_t *claimed)
+{
+	heap_type_id found = find_meant(inference, object, words);
+
+	if (found == HEAP_NO_TYPE || struct_of(inference, found) == HEAP_NO_TYPE)
+		return NULL;
+	++*claimed;
+	return claims_add(
+		&inference->claims, RANK_PASSED_FLEXIBLE,
+		&(struct claim){ object, found,
+				 inference_fit_weakly(inference, found, 0, object).elements,
+				 HEAP_EVIDENCE_POINTER, false });
+}
+
+static bool has_pointers(const struct heap_snapshot *snapshot, heap_object_id object)
+{
+	return snapshot->edge_first[object + 1] - snapshot->edge_first[object] >= MIN_PAIR;
+}
+
+struct heap_error *pointer_tables_claim(struct inference *inference, uint64_t *claimed)
+{
+	const heap_object_id count = inference->capture->objects.count;
+	const struct claims *claims = &inference->claims;
+	CLEANUP_FREE uint64_t *words = malloc((CONTENT_WORDS + 1) * sizeof(*words));
+
+	if (!words)
+		return heap_error_out_of_memory();
+	for (heap_object_id i = claims_next(claims, RANK_NONE, 0, count);
+	     i < count && !progress_is_late(); i = claims_next(claims, RANK_NONE, i + 1, count)) {
+		progress_step();
+		if (claims_lack(claims, i) && inference->hints.head[i] != NO_HINT &&
+		    has_pointers(&inference->capture->snapshot, i))
+			HEAP_TRY(claim_table(inference, i, words, claimed));
+	}
+	return NULL;
+}
+
+// --- tables with a wrong name --------------------------------------------------
 
 // [types] a pointer to each type that has one; by the type's own name rather than a typedef's.
 static heap_type_id *list_pointers(const struct inference *inference)

@@ -2,6 +2,7 @@
 #include "dumper/writer/infer/union_groups.h"
 
 #include "dumper/writer/base/progress.h"
+#include "dumper/writer/infer/pointer_tables.h"
 #include "dumper/writer/infer/sampler.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/hash.h"
@@ -159,37 +160,6 @@ static struct heap_error *score_edges(struct inference *inference, heap_object_i
 	return NULL;
 }
 
-// True if a pointer does not lead to where a value of a type, or one of several, can begin: both its place in the block
-// and the block's size say so.
-static bool is_astray(const struct inference *inference, uint32_t edge, uint64_t size)
-{
-	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
-	heap_object_id target = snapshot->edge_target[edge];
-	uint64_t interior = snapshot->edge_interior[edge],
-		 prefix = inference_prefix(inference, target);
-
-	return interior > prefix && (interior - prefix) % size != 0 &&
-	       inference_size(inference, target) % size > inference_slack(inference, target);
-}
-
-// True if most of the pointers in a table of pointers do not lead to what such pointers lead to.
-static bool leads_astray(const struct inference *inference, heap_object_id table, heap_type_id type)
-{
-	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
-	const struct layouts *layouts = &inference->layouts;
-	uint32_t first = snapshot->edge_first[table], end = snapshot->edge_first[table + 1];
-	uint32_t astray = 0, count = 0;
-	uint64_t size;
-
-	if (!is_pointer(inference, type))
-		return false;
-	size = layouts_size(layouts, layouts_strip(layouts, layouts->types->types[type].target));
-	for (uint32_t i = first; size > sizeof(uint64_t) && i < end && count < SCORED_EDGES;
-	     i++, count++)
-		astray += is_astray(inference, i, size);
-	return count > 0 && astray * 2 > count;
-}
-
 // How well the contents of a block go with an alternative.
 struct score {
 	bool is_known;
@@ -219,7 +189,7 @@ static struct heap_error *score(const struct union_lesson *lesson, heap_object_i
 
 	HEAP_TRY(score_edges(inference, target, type, &result->points));
 	result->points += points;
-	result->agrees = points >= 0 && !leads_astray(inference, target, type);
+	result->agrees = points >= 0 && !pointer_tables_lead_astray(inference, target, type);
 	return NULL;
 }
 
