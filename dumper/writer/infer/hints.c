@@ -3,6 +3,7 @@
  * Hints: evidence of typed slots for blocks that they do not name.
  */
 #include "dumper/writer/infer/inference.h"
+#include "dumper/writer/infer/smaller_structs.h"
 
 #include "lib/base/hash.h"
 #include "dumper/writer/base/progress.h"
@@ -267,7 +268,8 @@ enum verdict hint_ask(const struct inference *inference, const struct hint *hint
 		return VERDICT_NONE;
 	if (inference_type_has(inference, type, hint->type, interior))
 		return VERDICT_FOR;
-	if (hint->either || has_extension(inference, hint, type))
+	if (hint->either || has_extension(inference, hint, type) ||
+	    (interior == 0 && smaller_structs_share(&inference->layouts, type, hint->type)))
 		return VERDICT_NONE;
 	return VERDICT_AGAINST;
 }

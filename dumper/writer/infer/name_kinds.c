@@ -8,6 +8,7 @@
  */
 #include "dumper/writer/infer/naming.h"
 #include "dumper/writer/infer/sampler.h"
+#include "dumper/writer/infer/smaller_structs.h"
 #include "dumper/writer/infer/voting_sites.h"
 
 #include "lib/base/pieces.h"
@@ -99,6 +100,9 @@ static void add_site_types(const struct inference *inference, const struct kind 
 		struct layout_claim claim = layouts_fit(layouts, site_type->type, kind->size,
 							kinds_slack(inference, kind));
 
+		if (claim.fit == LAYOUT_NONE && site_type->is_result)
+			claim = smaller_structs_fit(layouts, site_type->type, kind->size,
+						    kinds_slack(inference, kind));
 		if (!may_point_to_kind(inference, kind, site, site_type, claim.fit))
 			continue;
 

@@ -476,6 +476,9 @@ bool site_types_know(struct capture *capture, uint64_t address, uint64_t size)
 
 	if (id == HEAP_NO_TYPE || type->size == 0 || type->flags & HEAP_TYPE_CHARACTER)
 		return false;
+	// Of a larger struct it may be a part: smaller_structs.h.
+	if (type->size > size)
+		return heap_types_has_members(type);
 	return type->size == size ||
 	       (type->size < size && !headers_is_prefix(&capture->snapshot.types, id));
 }
