@@ -68,6 +68,33 @@ for my $way (
     is Heapsh::ask_json($file, 'find', '--count', 'type', '*_Rb_tree_node<*')->{count}, 50, "$name: nodes by their symbols";
 }
 
+# Blocks of one type are one row, whatever their sizes.
+Heapsh::write_file("$directory/vectors.cc", <<'END');
+#include <cstdio>
+#include <vector>
+struct item { long number; };
+static std::vector<item *> *kept[30];
+int main()
+{
+	for (int i = 0; i < 30; i++) {
+		kept[i] = new std::vector<item *>;
+		for (int k = 0; k < (i + 1) * 7; k++)
+			kept[i]->push_back(nullptr);
+	}
+	puts("ready");
+	fflush(stdout);
+	return getchar() == EOF;
+}
+END
+{
+    is system("cd $directory && g++ -O1 -o vectors vectors.cc"), 0, 'vectors of pointers';
+    my $program = Heapsh->start("$directory/vectors");
+    my $file = $program->capture;
+    $program->finish;
+    is join(' ', map { $_->{objects} } grep { ($_->{type} // '') =~ /item \*$/ } @{ Heapsh::ask_json($file, 'count') }), 30,
+        '... of several sizes are one row';
+}
+
 # Lists and trees, by the graph of pointers alone. Each struct has a size of its own.
 Heapsh::write_file("$directory/links.c", <<'END');
 #include <stdio.h>

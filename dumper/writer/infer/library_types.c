@@ -148,6 +148,8 @@ struct library_types {
 	struct class_names *names; // of the types that are there without us
 	struct HEAP_ARRAY(struct entry) entries;
 	struct heap_hash_table by_name;
+	struct heap_hash_table
+		pointers; // that were added, by pointee: blocks of one are of one type
 };
 
 static bool begins(const char *text, const char *beginning)
@@ -280,6 +282,7 @@ void library_types_destroy(struct library_types *library)
 	class_names_destroy(library->names);
 	heap_array_deinit(&library->entries);
 	heap_hash_table_deinit(&library->by_name);
+	heap_hash_table_deinit(&library->pointers);
 	free(library);
 }
 
@@ -371,6 +374,24 @@ HEAP_MUST_CHECK
 static struct heap_error *resolve(struct library_types *library, const char *name, size_t length,
 				  int depth, heap_type_id *result);
 
+struct heap_error *library_types_add_pointer(struct library_types *library, heap_type_id target,
+					     heap_type_id *result)
+{
+	struct heap_types *types = library->types;
+	uint64_t hash = heap_hash_u64(target);
+	uint32_t found =
+		heap_hash_find(&library->pointers, hash, id, types->types[id].target == target);
+
+	*result = found;
+	if (found != HEAP_HASH_NONE)
+		return NULL;
+	HEAP_TRY(heap_types_add(
+		types,
+		&(struct heap_type){ .kind = HEAP_TYPE_POINTER, .size = WORD, .target = target },
+		result));
+	return heap_hash_add(&library->pointers, hash, *result);
+}
+
 // A pointer to any type.
 HEAP_MUST_CHECK
 static struct heap_error *resolve_pointer(struct library_types *library, const char *name,
@@ -380,10 +401,7 @@ static struct heap_error *resolve_pointer(struct library_types *library, const c
 
 	if (length > 0)
 		HEAP_TRY(resolve(library, name, length, depth + 1, &target));
-	return heap_types_add(
-		library->types,
-		&(struct heap_type){ .kind = HEAP_TYPE_POINTER, .size = WORD, .target = target },
-		result);
+	return library_types_add_pointer(library, target, result);
 }
 
 struct heap_error *library_types_add_array(struct library_types *library, heap_type_id element,

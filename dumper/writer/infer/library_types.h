@@ -45,6 +45,11 @@ HEAP_MUST_CHECK
 struct heap_error *library_types_add(struct library_types *library, const struct heap_type *type,
 				     heap_type_id *result);
 
+/** Adds the type of a pointer, unless that has been done. */
+HEAP_MUST_CHECK
+struct heap_error *library_types_add_pointer(struct library_types *library, heap_type_id target,
+					     heap_type_id *result);
+
 /** Adds the type of an array of unknown length. */
 HEAP_MUST_CHECK
 struct heap_error *library_types_add_array(struct library_types *library, heap_type_id element,

@@ -413,11 +413,7 @@ static struct heap_error *decide(struct finding *finding, uint32_t kind, struct 
 	}
 	if (made->form == LIBRARY_DEQUE && !is_deque_node(size, each)) {
 		result->elements = size / 8;
-		return heap_types_add(&finding->capture->snapshot.types,
-				      &(struct heap_type){ .kind = HEAP_TYPE_POINTER,
-							   .size = 8,
-							   .target = made->type },
-				      &result->type);
+		return library_types_add_pointer(finding->library, made->type, &result->type);
 	}
 	if (each == 0)
 		return library_types_add_array(finding->library, made->type, &result->type);
