@@ -1,51 +1,23 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/infer/enum_names.h"
 #include "dumper/writer/infer/inference.h"
 
 #include "dumper/writer/base/progress.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/search.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
 	MAX_DEPTH = 8,
-	LAST_OFFSET = 64,   // of a tag
-	MIN_NAMED = 3,      // structs that enumerators name, for an enum to be a tag
-	NAME = 64,          // bytes of a name; longer ones are cut
-	SKIPPED_WORDS = 2,  // before what names a struct in an enumerator
-	SAMPLE = 64,        // enumerators that affixes are looked for with
-	AFFIXES = 128,      // different ones, at most
-	MIN_CORE = 3,       // letters of an enumerator's name that an affix is beside
-	MAX_STRUCTS = 4096, // with one enum
-	MAX_ENUMERATORS = 4096,
+	LAST_OFFSET = 64,     // of a tag
+	MIN_NAMED = 3,        // structs that enumerators name, for an enum to be a tag
+	MAX_STRUCTS = 4096,   // with one enum
 	LARGEST_TAG_ONLY = 8, // bytes of a struct that is a tag and nothing more
 };
 
 // --- tags of structs --------------------------------------------------------------------------
-
-// A struct with a tag, by one of its names.
-struct named {
-	heap_type_id tag, type;
-	uint32_t offset;
-	char name[NAME];
-};
-
-struct named_structs HEAP_ARRAY(struct named);
-
-// Keeps letters and digits alone, in lower case. @return the length
-static size_t fold(const char *name, char *folded)
-{
-	size_t length = 0;
-
-	for (; *name && length + 1 < NAME; name++) {
-		if (isalnum((unsigned char)*name))
-			folded[length++] = (char)tolower((unsigned char)*name);
-	}
-	folded[length] = '\0';
-	return length;
-}
 
 // The search for tags. Many members may have one type, and be at one place: a type that has no tag is visited once
 // per depth.
@@ -86,13 +58,6 @@ static heap_type_id find_tag(const struct tag_search *search, heap_type_id id, i
 	return HEAP_NO_TYPE;
 }
 
-static const char *without_scope(const char *name)
-{
-	const char *scope = strrchr(name, ':');
-
-	return scope ? scope + 1 : name;
-}
-
 // Lists the structs with tags, by the names that they and their typedefs have.
 HEAP_MUST_CHECK
 static struct heap_error *list_structs(const struct layouts *layouts, struct named_structs *list)
@@ -104,23 +69,18 @@ static struct heap_error *list_structs(const struct layouts *layouts, struct nam
 	if (!tagless)
 		return heap_error_out_of_memory();
 	for (heap_type_id id = 1; id < types->count; id++) {
-		const struct heap_type *type = &types->types[id];
-		heap_type_id stripped = layouts_strip(layouts, id);
-		struct named named = { .type = stripped };
+		struct named_struct named = { .offset = 0 };
 
-		if ((id != stripped && type->kind != HEAP_TYPE_TYPEDEF) || type->name == 0 ||
-		    !layouts_is_compound(layouts, stripped))
+		if (!enum_names_set(layouts, id, &named))
 			continue;
-		named.tag = find_tag(&search, stripped, 0, &named.offset);
-		if (named.tag == HEAP_NO_TYPE ||
-		    fold(without_scope(heap_types_string(types, type->name)), named.name) == 0)
-			continue;
-		HEAP_TRY(heap_array_append(list, named));
+		named.tag = find_tag(&search, named.type, 0, &named.offset);
+		if (named.tag != HEAP_NO_TYPE)
+			HEAP_TRY(heap_array_append(list, named));
 	}
 	return NULL;
 }
 
-static int compare_places(const struct named *a, const struct named *b)
+static int compare_places(const struct named_struct *a, const struct named_struct *b)
 {
 	if (a->tag != b->tag)
 		return a->tag < b->tag ? -1 : 1;
@@ -129,162 +89,12 @@ static int compare_places(const struct named *a, const struct named *b)
 
 static int compare_named(const void *left, const void *right)
 {
-	const struct named *a = left, *b = right;
+	const struct named_struct *a = left, *b = right;
 	int order = compare_places(a, b);
 
 	if (order == 0)
 		order = strcmp(a->name, b->name);
 	return order ? order : a->type < b->type ? -1 : a->type > b->type;
-}
-
-// --- names of enumerators ---------------------------------------------------------------------
-
-// The part of enumerators' names that names a struct, and the rest of the struct's name.
-struct naming_rule {
-	int skipped;    // words
-	bool is_before; // the affix
-	char affix[NAME];
-	uint32_t count; // enumerators
-};
-
-// The structs with one tag at one place.
-struct run {
-	const struct heap_types *types;
-	const struct named *list;
-	size_t count;
-};
-
-// The name of an enumerator without its first words. @return its length
-static size_t fold_core(const struct run *run, uint32_t enumerator, int skipped, char *folded)
-{
-	const struct heap_type *tag = &run->types->types[run->list->tag];
-	const char *name = without_scope(heap_types_string(
-		run->types, run->types->enumerators[tag->first_member + enumerator].name));
-
-	for (; skipped > 0; skipped--) {
-		const char *next = strchr(name, '_');
-
-		if (!next)
-			return 0;
-		name = next + 1;
-	}
-	return fold(name, folded);
-}
-
-// The only struct of a name; HEAP_NO_TYPE: there is none, or several.
-static heap_type_id find_struct(const struct run *run, const char *name)
-{
-	size_t at = heap_partition_point(i, 0, run->count, strcmp(run->list[i].name, name) < 0);
-	heap_type_id found = HEAP_NO_TYPE;
-
-	for (; at < run->count && strcmp(run->list[at].name, name) == 0; at++) {
-		if (found != HEAP_NO_TYPE && found != run->list[at].type)
-			return HEAP_NO_TYPE;
-		found = run->list[at].type;
-	}
-	progress_step();
-	return found;
-}
-
-// The struct that an enumerator names by a rule.
-static heap_type_id apply_rule(const struct run *run, const struct naming_rule *rule,
-			       uint32_t enumerator)
-{
-	char core[NAME], name[2 * NAME];
-
-	if (fold_core(run, enumerator, rule->skipped, core) == 0)
-		return HEAP_NO_TYPE;
-	strcpy(name, rule->is_before ? rule->affix : core);
-	strcat(name, rule->is_before ? core : rule->affix);
-	return find_struct(run, name);
-}
-
-static uint32_t enumerators_of(const struct run *run)
-{
-	uint32_t count = run->types->types[run->list->tag].members;
-
-	return count < MAX_ENUMERATORS ? count : MAX_ENUMERATORS;
-}
-
-static void count_named(const struct run *run, struct naming_rule *rule)
-{
-	rule->count = 0;
-	for (uint32_t i = 0; i < enumerators_of(run); i++)
-		rule->count += apply_rule(run, rule, i) != HEAP_NO_TYPE;
-}
-
-// Counts an affix. @return how many there are then
-static uint32_t count_affix(struct naming_rule *rules, uint32_t count, int skipped, bool is_before,
-			    const char *affix, size_t length)
-{
-	uint32_t at = 0;
-
-	while (at < count &&
-	       (rules[at].skipped != skipped || rules[at].is_before != is_before ||
-		strlen(rules[at].affix) != length || strncmp(rules[at].affix, affix, length) != 0))
-		at++;
-	if (at == AFFIXES)
-		return count;
-	if (at == count) {
-		rules[count] = (struct naming_rule){ skipped, is_before, "", 0 };
-		memcpy(rules[count++].affix, affix, length);
-	}
-	rules[at].count++;
-	return count;
-}
-
-// Finds the affix that the names of most structs have beside the name of an enumerator.
-static void find_affix(const struct run *run, struct naming_rule *rules, struct naming_rule *best)
-{
-	uint32_t count = 0, sample = enumerators_of(run) < SAMPLE ? enumerators_of(run) : SAMPLE;
-	char core[NAME];
-
-	for (uint32_t i = 0; i < sample * (SKIPPED_WORDS + 1); i++) {
-		int skipped = (int)(i % (SKIPPED_WORDS + 1));
-		size_t length = fold_core(run, i / (SKIPPED_WORDS + 1), skipped, core);
-
-		for (size_t j = 0; length >= MIN_CORE && j < run->count; j++) {
-			const char *name = run->list[j].name;
-			size_t own = strlen(name);
-
-			progress_step();
-			if (own <= length)
-				continue;
-			if (memcmp(name, core, length) == 0)
-				count = count_affix(rules, count, skipped, false, name + length,
-						    own - length);
-			if (memcmp(name + own - length, core, length) == 0)
-				count = count_affix(rules, count, skipped, true, name,
-						    own - length);
-		}
-	}
-	for (uint32_t i = 0; i < count; i++) {
-		if (rules[i].count > best->count)
-			*best = rules[i];
-	}
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *find_rule(const struct run *run, struct naming_rule *best)
-{
-	CLEANUP_FREE struct naming_rule *rules = NULL;
-
-	*best = (struct naming_rule){ 0 };
-	for (int skipped = 0; skipped <= SKIPPED_WORDS; skipped++) {
-		struct naming_rule rule = { .skipped = skipped };
-
-		count_named(run, &rule);
-		if (rule.count > best->count)
-			*best = rule;
-	}
-	if (best->count >= MIN_NAMED)
-		return NULL;
-	rules = malloc(AFFIXES * sizeof(*rules));
-	if (!rules)
-		return heap_error_out_of_memory();
-	find_affix(run, rules, best);
-	count_named(run, best);
-	return NULL;
 }
 
 // --- the tags ---------------------------------------------------------------------------------
@@ -296,41 +106,41 @@ static uint64_t mask_of(uint32_t size)
 
 // Notes which structs the enumerators of a tag name.
 HEAP_MUST_CHECK
-static struct heap_error *add_values(struct enum_tags *tags, const struct run *run,
-				     const struct naming_rule *rule, uint32_t size)
+static struct heap_error *add_values(struct enum_tags *tags, const struct enum_structs *run,
+				     const struct enum_naming_rule *rule, uint32_t size)
 {
-	const struct heap_type *tag = &run->types->types[run->list->tag];
+	const struct heap_type *tag = &run->types->types[run->tag];
 
-	for (uint32_t i = 0; i < enumerators_of(run); i++) {
-		heap_type_id type = apply_rule(run, rule, i);
+	for (uint32_t i = 0; i < enum_names_count(run); i++) {
+		heap_type_id type = enum_names_apply(run, rule, i);
 		int64_t value = run->types->enumerators[tag->first_member + i].value;
 
 		if (type != HEAP_NO_TYPE)
 			HEAP_TRY(heap_array_append(
 				&tags->values,
-				((struct enum_tag_value){
-					run->list->tag, (uint64_t)value & mask_of(size), type })));
+				((struct enum_tag_value){ run->tag, (uint64_t)value & mask_of(size),
+							  type })));
 	}
 	return NULL;
 }
 
 // Takes an enum for a tag if its enumerators name the structs that have it at one place.
 HEAP_MUST_CHECK
-static struct heap_error *consider(struct enum_tags *tags, const struct run *run)
+static struct heap_error *consider(struct enum_tags *tags, const struct enum_structs *run)
 {
-	uint64_t size = heap_types_size(run->types, run->list->tag);
-	struct naming_rule rule;
+	uint64_t size = heap_types_size(run->types, run->tag);
+	struct enum_naming_rule rule;
 
 	if (run->count < MIN_NAMED || run->count > MAX_STRUCTS || size == 0 ||
 	    size > sizeof(uint64_t) || tags->places.count == UINT16_MAX)
 		return NULL;
-	HEAP_TRY(find_rule(run, &rule));
+	HEAP_TRY(enum_names_find_rule(run, MIN_NAMED, &rule));
 	if (rule.count < MIN_NAMED)
 		return NULL;
 	HEAP_TRY(add_values(tags, run, &rule, (uint32_t)size));
 	HEAP_TRY(heap_array_append(
 		&tags->places,
-		((struct enum_tag_place){ run->list->tag, run->list->offset, (uint32_t)size })));
+		((struct enum_tag_place){ run->tag, run->list->offset, (uint32_t)size })));
 	for (size_t i = 0; i < run->count; i++)
 		tags->place_of[run->list[i].type] = (uint16_t)tags->places.count;
 	return NULL;
@@ -362,8 +172,9 @@ struct heap_error *enum_tags_init(struct enum_tags *tags, const struct layouts *
 		for (end = first + 1;
 		     end < list.count && compare_places(&list.items[first], &list.items[end]) == 0;)
 			end++;
-		HEAP_TRY(consider(
-			tags, &(struct run){ layouts->types, list.items + first, end - first }));
+		HEAP_TRY(consider(tags,
+				  &(struct enum_structs){ layouts->types, list.items[first].tag,
+							  list.items + first, end - first }));
 	}
 	if (tags->values.count > 0)
 		qsort(tags->values.items, tags->values.count, sizeof(*tags->values.items),

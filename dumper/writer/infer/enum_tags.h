@@ -8,9 +8,7 @@
  *	enum NodeTag { T_Query, T_SeqScan, … };     struct SeqScan { struct Plan { enum NodeTag type; … } plan; … };
  *	typedef enum { OBJ_STRING, … } ObjType;     typedef struct { struct Obj { ObjType type; … } obj; … } ObjString;
  *
- * So the number in a block names its struct, however little the type of a pointer to it says. Case and
- * punctuation do not count in names, nor do the first words that enumerators have in common; all structs
- * may have one affix beside the enumerator's name.
+ * So the number in a block names its struct (enum_names.h), however little the type of a pointer to it says.
  */
 
 #include "dumper/writer/infer/layout.h"
