@@ -33,6 +33,7 @@ struct check {
 	const struct inference *inference;
 	const struct content *content;
 	uint32_t *left; // members that may still be visited
+	uint32_t *contradictions;
 };
 
 void content_read(const struct inference *inference, heap_object_id object, uint64_t *words,
@@ -171,7 +172,7 @@ static int pointer_score(const struct check *check, uint64_t offset, heap_type_i
 		       : CONTRADICTED;
 }
 
-static int scalar_score(const struct check *check, uint64_t offset, heap_type_id id)
+static int score_value(const struct check *check, uint64_t offset, heap_type_id id)
 {
 	const struct heap_types *types = check->inference->layouts.types;
 	const struct heap_type *type = &types->types[id];
@@ -205,6 +206,14 @@ static int scalar_score(const struct check *check, uint64_t offset, heap_type_id
 	default:
 		return 0;
 	}
+}
+
+static int scalar_score(const struct check *check, uint64_t offset, heap_type_id id)
+{
+	int score = score_value(check, offset, id);
+
+	*check->contradictions += score == CONTRADICTED;
+	return score;
 }
 
 static int type_score(const struct check *check, uint64_t offset, heap_type_id id, int depth);
@@ -462,12 +471,22 @@ static int flexible_score(const struct check *check, heap_type_id type, uint64_t
 int content_score(const struct inference *inference, const struct content *content,
 		  heap_type_id type, uint64_t elements)
 {
-	uint32_t left = MAX_VISITS;
-	const struct check check = { inference, content, &left };
+	uint32_t left = MAX_VISITS, contradictions = 0;
+	const struct check check = { inference, content, &left, &contradictions };
 
 	return inference->layouts.facts[type].is_flexible
 		       ? flexible_score(&check, type, elements - 1)
 		       : elements_score(&check, 0, type, elements);
+}
+
+bool content_contradicts(const struct inference *inference, const struct content *content,
+			 heap_type_id type)
+{
+	uint32_t left = MAX_VISITS, contradictions = 0;
+	const struct check check = { inference, content, &left, &contradictions };
+
+	type_score(&check, 0, type, 0);
+	return contradictions > 0;
 }
 
 bool content_is_text(const struct inference *inference, const struct content *content,

@@ -33,6 +33,13 @@ struct content {
 int content_score(const struct inference *inference, const struct content *content,
 		  heap_type_id type, uint64_t elements);
 
+/**
+ * True if a member of one value of a type cannot have the word that lies there, however much of the rest agrees. In a
+ * few blocks of the type that may be so, too: they have members that are not set yet.
+ */
+bool content_contradicts(const struct inference *inference, const struct content *content,
+			 heap_type_id type);
+
 /** Reads a block's first words. @param words  [CONTENT_WORDS + 1] the caller's */
 void content_read(const struct inference *inference, heap_object_id object, uint64_t *words,
 		  struct content *result);

@@ -20,11 +20,13 @@
 #include "dumper/writer/base/progress.h"
 
 enum {
-	PREFETCH_DISTANCE = 8, // members; twice that for the first of two lookups
-	MANY_SIZES = 3,        // a site with as many sizes does not allocate single structs
-	REFUTING = 8,          // samples whose contents contradict what the code says of them
-	PIECE = 8192,          // members
-	KNOWN_HINTS = 64,      // that are known to tell of no type, a power of 2
+	PREFETCH_DISTANCE = 8,    // members; twice that for the first of two lookups
+	MANY_SIZES = 3,           // a site with as many sizes does not allocate single structs
+	REFUTING = 8,             // samples whose contents contradict what the code says of them
+	CONTRADICTED_SAMPLES = 4, // at least, for their contents to contradict what any variable is
+	CONTRADICTED_SHARE = 95,  // per cent of them
+	PIECE = 8192,             // members
+	KNOWN_HINTS = 64,         // that are known to tell of no type, a power of 2
 };
 
 // The blocks of a kind without a name, with and without hints.
@@ -513,6 +515,42 @@ static void drop_refuted(const struct inference *inference, const heap_object_id
 	candidates->count = kept;
 }
 
+// True if nearly all samples have words that one value of a type cannot have.
+static bool is_contradicted(const struct inference *inference, heap_type_id type,
+			    const heap_object_id *samples, uint32_t count, uint64_t *words)
+{
+	uint32_t contradicted = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct content content;
+
+		content_read(inference, samples[i], words, &content);
+		contradicted += content_contradicts(inference, &content, type);
+		if ((i + 1 - contradicted) * 100 > count * (100 - CONTRADICTED_SHARE))
+			return false;
+	}
+	return count >= CONTRADICTED_SAMPLES;
+}
+
+// Drops the structs that the code has some variable of, and the contents contradict: where they agree, as pointers
+// of an array do with those of a struct of its size, that is chance.
+static void drop_contradicted(const struct inference *inference, const heap_object_id *samples,
+			      uint32_t count, uint64_t *words, struct candidates *candidates)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < candidates->count; i++) {
+		const struct candidate *candidate = &candidates->list[i];
+
+		if (candidate->depth == UINT32_MAX || candidate->is_result ||
+		    candidate->votes > 0 || candidate->fit != LAYOUT_EXACT ||
+		    candidate->elements != 1 ||
+		    !is_contradicted(inference, candidate->type, samples, count, words))
+			candidates->list[kept++] = *candidate;
+	}
+	candidates->count = kept;
+}
+
 // True if a block is due for naming, and marks it as seen.
 static bool is_news(struct inference *inference, heap_object_id object,
 		    enum naming_evidence evidence, enum naming_pass pass)
@@ -757,6 +795,8 @@ static bool gather(const struct inference *inference, const struct kind *kind,
 	drop_excluded(inference, kind, site, candidates);
 	if (evidence == NAMING_SURE)
 		drop_refuted(inference, samples, count, words, candidates);
+	else
+		drop_contradicted(inference, samples, count, words, candidates);
 	for (uint32_t i = 0; candidates->count > 0 && i < count; i++)
 		hold(inference, samples[i], evidence, words, candidates);
 	return candidates->count > 0;
