@@ -71,7 +71,8 @@ static struct heap_error *find_text(const struct inference *inference, const str
 {
 	uint64_t room, bytes;
 
-	if (hint->either || !layouts_is_character(&inference->layouts, hint->type))
+	if (hint->either || !layouts_is_character(&inference->layouts, hint->type) ||
+	    !inference_is_raw(inference, hint->object, hint->interior))
 		return NULL;
 	room = find_room(inference, hint->object, hint->interior);
 	bytes = measure(inference, inference_address(inference, hint->object) + hint->interior,
@@ -110,8 +111,8 @@ struct heap_error *pool_texts_add(struct inference *inference)
 	     i++) {
 		// All of a table of buckets is known: the pointer to its control bytes, some of which may read
 		// as text, is none to a text.
-		if (!pools_have(&inference->pools, i) || snapshot->type[i] != HEAP_NO_TYPE ||
-		    inference->claims.rank[i] != RANK_NONE)
+		if (!pools_have(&inference->pools, i) ||
+		    (snapshot->type[i] == HEAP_NO_TYPE) != (inference->claims.rank[i] == RANK_NONE))
 			continue;
 		for (uint32_t at = inference->hints.head[i]; at != NO_HINT;
 		     at = inference->hints.list[at].next)

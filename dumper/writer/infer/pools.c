@@ -7,6 +7,7 @@
  * parts of the same one, so that a list whose nodes all lie in one pool is found from its head.
  */
 #include "dumper/writer/infer/inference.h"
+#include "dumper/writer/infer/pool_arrays.h"
 #include "dumper/writer/infer/rounded_sizes.h"
 
 #include "dumper/writer/base/progress.h"
@@ -72,6 +73,28 @@ heap_type_id pools_type_at(const struct pools *pools, heap_object_id object, uin
 	return found == HEAP_HASH_NONE ? HEAP_NO_TYPE : pools->parts[found].type;
 }
 
+// The type of the part that a hint names: that which the enum tag there tells, if there is room for it.
+static heap_type_id tagged_type(const struct inference *inference, const struct hint *hint,
+				uint64_t offset)
+{
+	const struct objects *objects = &inference->capture->objects;
+	heap_type_id type =
+		enum_tags_read(inference, layouts_strip(&inference->layouts, hint->type),
+			       objects_address(objects, hint->object) + offset);
+
+	return type != HEAP_NO_TYPE && !layouts_is_flexible(&inference->layouts, type) &&
+			       layouts_size(&inference->layouts, type) <=
+				       objects_size(objects, hint->object) - offset
+		       ? type
+		       : hint->type;
+}
+
+// True if a hint on a pool tells of a part of it. Pointers alone make no pool.
+static bool is_part(const struct inference *inference, const struct hint *hint)
+{
+	return pool_hints_is_part(inference, hint) || pool_arrays_begin(inference, hint);
+}
+
 // Notes the part that a hint names. Its slots are followed once all hints of the same level have
 // been applied, since their order differs between runs.
 HEAP_MUST_CHECK
@@ -79,8 +102,9 @@ static struct heap_error *add_part(struct inference *inference, const struct hin
 {
 	struct pools *pools = &inference->pools;
 	uint64_t offset = hint->interior & ~UINT32_C(7);
-	struct heap_part part = { hint->object, offset, hint->type, 1, HEAP_EVIDENCE_NONE };
-	uint64_t size = layouts_size(&inference->layouts, hint->type);
+	heap_type_id type = tagged_type(inference, hint, offset);
+	struct heap_part part = { hint->object, offset, type, 1, HEAP_EVIDENCE_NONE };
+	uint64_t size = layouts_size(&inference->layouts, type);
 
 	if (size > objects_size(&inference->capture->objects, hint->object) - offset)
 		return NULL;
@@ -98,7 +122,10 @@ static struct heap_error *add_part(struct inference *inference, const struct hin
 	struct heap_part *known = &pools->parts[found];
 	bool is_changed = known->evidence == HEAP_EVIDENCE_NONE; // in this level, already
 
-	if (part.type == known->type || !claims_prefer(&inference->layouts, part.type, known->type))
+	// A pointer there may be the first member of a struct, which says more.
+	if (part.type == known->type || pool_arrays_is(inference, &part) ||
+	    !(pool_arrays_is(inference, known) ||
+	      claims_prefer(&inference->layouts, part.type, known->type)))
 		return NULL;
 	// A part that has been followed gives way only to one that has it as its first part.
 	if (!is_changed && !layouts_says_more(&inference->layouts, part.type, known->type))
@@ -142,6 +169,10 @@ static void extend(const struct inference *inference, struct heap_part *part)
 	uint64_t room = objects_size(&inference->capture->objects, part->object) - part->offset;
 	uint64_t elements = stride > 0 ? room / stride : 0;
 
+	if (pool_arrays_is(inference, part)) {
+		part->elements = pool_arrays_measure(inference, part, part->offset + room);
+		return;
+	}
 	if (part->offset > 0 && elements >= LEAST_ELEMENTS && stride >= LEAST_STRIDE &&
 	    block_may_hold(inference->layouts.block_sizes, part->offset + room,
 			   part->offset + elements * stride) &&
@@ -204,7 +235,7 @@ static struct heap_error *cut_pool(struct inference *inference, heap_object_id o
 	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
 	     at = inference->hints.list[at].next) {
 		progress_step();
-		if (pool_hints_is_part(inference, &inference->hints.list[at]))
+		if (is_part(inference, &inference->hints.list[at]))
 			HEAP_TRY(add_part(inference, &inference->hints.list[at]));
 	}
 	return NULL;
@@ -409,7 +440,7 @@ struct heap_error *pools_cut(struct inference *inference, bool at_the_end, uint6
 			const struct hint *hint = &inference->hints.list[pools->hints_seen];
 
 			progress_step();
-			if (pools->is_pool[hint->object] && pool_hints_is_part(inference, hint))
+			if (pools->is_pool[hint->object] && is_part(inference, hint))
 				HEAP_TRY(add_part(inference, hint));
 		}
 		for (uint32_t i = first; is_next && i < end; i++)
@@ -494,6 +525,18 @@ static struct heap_error *name_rounded(const struct inference *inference, struct
 	return NULL;
 }
 
+// An array of pointers ends where the next part begins.
+static void measure_array(const struct inference *inference, struct heap_part *array,
+			  const struct heap_part *next, const struct heap_part *end)
+{
+	uint64_t limit = objects_size(&inference->capture->objects, array->object);
+
+	if (next < end && next->object == array->object && next->offset < limit)
+		limit = next->offset;
+	if (array->elements > 1 && array->offset + array->elements * 8 > limit)
+		array->elements = limit > array->offset + 8 ? (limit - array->offset) / 8 : 1;
+}
+
 struct heap_error *pools_finish(struct inference *inference)
 {
 	struct pools *pools = &inference->pools;
@@ -514,6 +557,9 @@ struct heap_error *pools_finish(struct inference *inference)
 				     heap_types_size(inference->layouts.types, last->type)))
 			continue;
 		pools->parts[count] = *part;
+		if (pool_arrays_is(inference, part))
+			measure_array(inference, &pools->parts[count], part + 1,
+				      pools->parts + pools->count);
 		last = &pools->parts[count++];
 	}
 	HEAP_TRY(name_rounded(inference, pools->parts, count, &capture->snapshot.part_count));
