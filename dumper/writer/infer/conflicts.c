@@ -346,6 +346,18 @@ static struct heap_error *weigh_roots(const struct weighing *weighing, struct pa
 
 // --- the verdict -----------------------------------------------------------------
 
+// True if the contents of an object contradict its name, and agree with the conflicting type: the unused rows of an
+// array lead to as many blocks as those in use, but to none of its type.
+static bool is_refuted(const struct inference *inference, const struct content *content, int other)
+{
+	heap_object_id object = content->object;
+	heap_type_id type = inference->capture->snapshot.type[object];
+	int own = content_score(inference, content, type,
+				names_of(&inference->capture->names, object)->elements);
+
+	return own < 0 && own < other && content_contradicts(inference, content, type);
+}
+
 // True if the conflicting type wins.
 static bool is_outvoted(const struct inference *inference, const struct weights *weights,
 			heap_object_id object)
@@ -353,14 +365,18 @@ static bool is_outvoted(const struct inference *inference, const struct weights 
 	const struct capture *capture = inference->capture;
 	struct layout_claim claim;
 	struct content content;
+	int score;
 
-	if (weights->votes_against[object] <= weights->support[object] ||
-	    inference->claims.rank[object] < RANK_EXACT || inference->claims.is_renamed[object])
+	if (weights->votes_against[object] == 0 || inference->claims.rank[object] < RANK_EXACT ||
+	    inference->claims.is_renamed[object])
 		return false;
 	claim = inference_fit(inference, capture->snapshot.conflict_type[object], object);
+	if (claim.fit == LAYOUT_NONE)
+		return false;
 	content_read(inference, object, weights->words, &content);
-	return claim.fit != LAYOUT_NONE &&
-	       content_score(inference, &content, claim.type, claim.elements) >= 0;
+	score = content_score(inference, &content, claim.type, claim.elements);
+	return score >= 0 && (weights->votes_against[object] > weights->support[object] ||
+			      is_refuted(inference, &content, score));
 }
 
 HEAP_MUST_CHECK

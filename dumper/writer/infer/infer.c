@@ -12,6 +12,7 @@
 #include "dumper/writer/infer/counted.h"
 #include "dumper/writer/infer/inference.h"
 #include "dumper/writer/infer/likeness.h"
+#include "dumper/writer/infer/named_pointees.h"
 #include "dumper/writer/infer/naming.h"
 #include "dumper/writer/infer/rounded_sizes.h"
 #include "dumper/writer/base/supervisor.h"
@@ -300,6 +301,8 @@ static struct heap_error *advance(struct inference *inference, int small, uint64
 		HEAP_TRY(bucket_tables_find(inference, named));
 	if (*named == 0)
 		HEAP_TRY(text_headers_claim(inference, named));
+	if (*named == 0 && pass(inference, &inference->beside, FEW_NEW))
+		HEAP_TRY(named_pointees_claim(inference, named));
 	if (*named == 0 && pass(inference, &inference->voids, FEW_NEW))
 		HEAP_TRY(void_pointers_claim(inference, false, named));
 	if (*named == 0)
