@@ -162,14 +162,14 @@ sub is_right {
 
 # The truth programs' types that have pointers to their own type, by which their blocks form lists or trees.
 my %linked = (
-    list => [qw(std::_Fwd_list_node std::__forward_list_node Hop Mark Step Session Message Chunk Style Book Cell)],
+    list => [qw(std::_Fwd_list_node std::__forward_list_node Hop Mark Step Session Message Chunk Style Book Cell Slab TradeChunk Piece Timing)],
     tree => [qw(Node std::__tree_node std::_Rb_tree_node)],
 );
 
 # "list node {next, long}" says how the blocks are linked, not what they are.
 sub is_linked {
     my ($form, $type) = @_;
-    my ($own) = $type =~ /^(?:std::|edit::|drawing::)?(?:\w+<.*>::)?(\w+)/;
+    my ($own) = $type =~ /^(?:std::|edit::|drawing::|market::|history::)?(?:\w+<.*>::)?(\w+)/;
     return grep { my $linked = $_ =~ s/^std:://r; $type =~ /^std::\Q$linked\E</ || $own eq $linked } @{ $linked{$form} };
 }
 

@@ -18,7 +18,7 @@ my %other = (
 );
 $limit{"others, $_"} = $other{$_} for keys %other;
 # Many structs of these have no name without it, in buckets and closures: only what is named must be right.
-my %is_nameless = map { $_ => 1 } qw(flat erased);
+my %is_nameless = map { $_ => 1 } qw(flat erased history market);
 my %sum;
 my $table = Judge::heading();
 

@@ -37,6 +37,9 @@ $floor{script} = [100, 99.9];    # tables of two kinds in one union, and nodes i
 $floor{regex} = [99.9, 99.9];    # leaked sets of characters
 $floor{daemon} = [99.9, 99.9];    # arrays of pointers as large as a struct of the code around them
 $floor{entities} = [99, 99.8];    # columns behind void pointers; rows that are not in use any more lead to some blocks
+$floor{history} = [99.9, 99.9];    # structs that begin with an object of a class
+$floor{market} = [99.9, 99.9];
+$part_floor{market} = [99.9, 99.9];
 $part_floor{lowering} = [96.5, 99.9];    # nothing tells arrays of numbers
 my $repeats = 5;
 my %sum;

@@ -8,6 +8,7 @@
 #include "dumper/writer/infer/apply_claims.h"
 #include "dumper/writer/infer/array_lengths.h"
 #include "dumper/writer/infer/bucket_tables.h"
+#include "dumper/writer/infer/class_claims.h"
 #include "dumper/writer/infer/conflicts.h"
 #include "dumper/writer/infer/counted.h"
 #include "dumper/writer/infer/inference.h"
@@ -83,24 +84,6 @@ static struct heap_error *settle(struct inference *inference)
 }
 
 // --- what claims begin with --------------------------------------------------
-
-HEAP_MUST_CHECK
-static struct heap_error *claim_classes(struct inference *inference, const heap_type_id *classes)
-{
-	const struct objects *objects = &inference->capture->objects;
-
-	for (heap_object_id object = 0; object < objects->count; object++) {
-		heap_type_id type = classes[object];
-
-		if (type == HEAP_NO_TYPE ||
-		    heap_types_size(inference->layouts.types, type) > objects_size(objects, object))
-			continue;
-		HEAP_TRY(
-			claims_add(&inference->claims, RANK_VTABLE,
-				   &(struct claim){ object, type, 1, HEAP_EVIDENCE_VTABLE, true }));
-	}
-	return NULL;
-}
 
 HEAP_MUST_CHECK
 static struct heap_error *claim_label(struct inference *inference,
@@ -355,7 +338,7 @@ static struct heap_error *run(struct inference *inference, const heap_type_id *c
 	bool is_cheap;
 
 	HEAP_TRY(claim_labels(inference));
-	HEAP_TRY(claim_classes(inference, classes));
+	HEAP_TRY(class_claims_add(inference, classes));
 	HEAP_TRY(libc_blocks_claim(inference));
 	HEAP_TRY(site_containers_claim(inference));
 	HEAP_TRY(symbol_types_claim(&inference->symbol_types, &inference->capture->objects,
