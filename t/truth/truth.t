@@ -41,6 +41,7 @@ $floor{history} = [99.9, 99.9];    # structs that begin with an object of a clas
 $floor{market} = [99.9, 99.9];
 $part_floor{market} = [99.9, 99.9];
 $part_floor{lowering} = [96.5, 99.9];    # nothing tells arrays of numbers
+$part_floor{shader} = [98.5, 99.9];    # texts of three letters or less
 my $repeats = 5;
 my %sum;
 

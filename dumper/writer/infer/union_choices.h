@@ -42,7 +42,11 @@ struct union_choice {
 	uint32_t tag;                   /**< in numbers */
 	struct union_meaning *meanings; /**< [meaning_count] */
 	uint32_t meaning_count;
-	bool is_changed; /**< its pointers are to be followed again */
+	struct union_meaning *named; /**< [named_count] what union_names.h knows */
+	uint32_t named_count, named_capacity;
+	uint32_t named_tag; /**< in numbers, if there are any */
+	bool has_names;     /**< that has been found out */
+	bool is_changed;    /**< its pointers are to be followed again */
 };
 
 /** The choices for a pointer of a type. */

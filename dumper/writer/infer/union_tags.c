@@ -8,6 +8,7 @@
  * number that explains most pointers.
  */
 #include "dumper/writer/infer/union_groups.h"
+#include "dumper/writer/infer/union_names.h"
 
 #include "dumper/writer/base/progress.h"
 #include "lib/base/cleanup.h"
@@ -33,8 +34,10 @@ struct heap_error *union_tags_init(struct union_tags *tags, uint32_t types)
 
 void union_tags_deinit(struct union_tags *tags)
 {
-	for (uint32_t i = 0; i < tags->count; i++)
+	for (uint32_t i = 0; i < tags->count; i++) {
 		free(tags->choices[i].meanings);
+		free(tags->choices[i].named);
+	}
 	free(tags->choices);
 	free(tags->places);
 	heap_hash_table_deinit(&tags->place_of);
@@ -52,6 +55,27 @@ static const struct union_meaning *find_meaning(const struct union_choice *choic
 	return NULL;
 }
 
+// Asks one choice. @param address  of its struct
+HEAP_MUST_CHECK
+static struct heap_error *ask_choice(const struct inference *inference, struct union_choice *choice,
+				     uint64_t address, struct union_pointee *result)
+{
+	const struct union_meaning *meaning = NULL;
+
+	if (choice->meaning_count > 0)
+		meaning = find_meaning(
+			choice,
+			union_choices_read(inference, &choice->numbers[choice->tag], address));
+	if (meaning) {
+		*result = (struct union_pointee){ meaning->type, meaning->is_sure,
+						  meaning->is_array };
+		return NULL;
+	}
+	HEAP_TRY(union_names_find(inference, choice));
+	result->type = union_names_ask(inference, choice, address);
+	return NULL;
+}
+
 struct heap_error *union_tags_ask(struct inference *inference, const struct pointer *pointer,
 				  uint64_t offset, struct union_pointee *result)
 {
@@ -59,26 +83,14 @@ struct heap_error *union_tags_ask(struct inference *inference, const struct poin
 	uint64_t address = pointer->holder;
 
 	*result = (struct union_pointee){ .type = HEAP_NO_TYPE };
-	if (inference->union_tags.count == 0 || address == 0)
+	if (address == 0)
 		return NULL;
 	HEAP_TRY(union_choices_find(inference, pointer->holder_type, &address, offset, &place));
-	for (uint32_t i = 0; place && i < UNION_LEVELS; i++) {
-		const struct union_choice *choice;
-		const struct union_meaning *meaning;
-
-		if (place->choices[i] == UNION_NO_CHOICE)
-			continue;
-		choice = &inference->union_tags.choices[place->choices[i]];
-		if (choice->meaning_count == 0)
-			continue;
-		meaning = find_meaning(choice,
-				       union_choices_read(inference, &choice->numbers[choice->tag],
-							  address + place->starts[i]));
-		if (!meaning)
-			continue;
-		*result = (struct union_pointee){ meaning->type, meaning->is_sure,
-						  meaning->is_array };
-		return NULL;
+	for (uint32_t i = 0; place && i < UNION_LEVELS && result->type == HEAP_NO_TYPE; i++) {
+		if (place->choices[i] != UNION_NO_CHOICE)
+			HEAP_TRY(ask_choice(inference,
+					    &inference->union_tags.choices[place->choices[i]],
+					    address + place->starts[i], result));
 	}
 	return NULL;
 }
