@@ -60,6 +60,48 @@ static void set_bits(const struct demanding *demanding, const struct piece *piec
 	}
 }
 
+// Adds up the differences that are stored of an object's slots before an edge. @param values  [PIECE] room
+HEAP_MUST_CHECK
+static struct heap_error *sum_slots(const struct demanding *demanding, heap_object_id object,
+				    uint32_t edge, uint32_t *values, uint32_t *sum)
+{
+	const struct heap_snapshot *snapshot = demanding->snapshot;
+	uint32_t at = snapshot->edge_first[object];
+
+	*sum = 0;
+	while (at < edge) {
+		uint32_t count = edge - at < PIECE ? edge - at : PIECE;
+
+		HEAP_TRY(heap_snapshot_read_values(snapshot, demanding->slots, sizeof(*values), at,
+						   count, values));
+		for (uint32_t i = 0; i < count; i++)
+			*sum += values[i];
+		at += count;
+	}
+	return NULL;
+}
+
+// Reads the slots of edges, which are stored as differences to the slot before, of the same object.
+HEAP_MUST_CHECK
+static struct heap_error *read_slots(const struct demanding *demanding, uint32_t start,
+				     uint32_t count, uint32_t *slots)
+{
+	const struct heap_snapshot *snapshot = demanding->snapshot;
+	heap_object_id object = source_of(snapshot, start);
+	uint32_t slot;
+
+	HEAP_TRY(sum_slots(demanding, object, start, slots, &slot));
+	HEAP_TRY(heap_snapshot_read_values(snapshot, demanding->slots, sizeof(*slots), start, count,
+					   slots));
+	for (uint32_t i = 0; i < count; i++) {
+		for (; start + i >= snapshot->edge_first[object + 1]; object++)
+			slot = 0;
+		slot += slots[i];
+		slots[i] = slot;
+	}
+	return NULL;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *check_piece(void *context, size_t number)
 {
@@ -78,7 +120,7 @@ static struct heap_error *check_piece(void *context, size_t number)
 	}
 
 	CLEANUP_FREE uint32_t *interior = malloc(count * sizeof(*interior));
-	CLEANUP_FREE uint32_t *slot = to_member ? malloc(count * sizeof(*slot)) : NULL;
+	CLEANUP_FREE uint32_t *slot = to_member ? malloc(PIECE * sizeof(*slot)) : NULL;
 	CLEANUP_FREE uint8_t *flags = malloc(count);
 
 	if (!interior || !flags || (to_member && !slot))
@@ -88,8 +130,7 @@ static struct heap_error *check_piece(void *context, size_t number)
 	HEAP_TRY(heap_snapshot_read_values(snapshot, demanding->flags, sizeof(*flags), start, count,
 					   flags));
 	if (to_member)
-		HEAP_TRY(heap_snapshot_read_values(snapshot, demanding->slots, sizeof(*slot), start,
-						   count, slot));
+		HEAP_TRY(read_slots(demanding, start, count, slot));
 	set_bits(demanding, &(struct piece){ start, count, interior, slot, flags });
 	return NULL;
 }

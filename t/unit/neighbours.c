@@ -74,12 +74,25 @@ static void make_edges(struct heap_snapshot *model)
 		model->edge_first[i + 1] += model->edge_first[i];
 }
 
+// A struct with another one inside, to which pointers lead.
+static void make_types(struct heap_snapshot *model)
+{
+	heap_type_id outer = build_type(
+		model, (struct heap_type){ .kind = HEAP_TYPE_STRUCT, .size = 24 }, "outer");
+
+	build_member(model, outer,
+		     (struct heap_member){ .type = heap_types_find(&model->types, "node", 0),
+					   .offset = 8 },
+		     "inner");
+}
+
 static int write_model(void **state)
 {
 	struct heap_snapshot model = sample_snapshot();
 
 	(void)state;
 	model.info.content_limit = 0;
+	make_types(&model);
 	make_objects(&model);
 	make_edges(&model);
 	bytes = sample_bytes(&model, &size);
@@ -227,6 +240,31 @@ static void edges_are_chosen_without_their_columns(void **state)
 	heap_snapshot_close(snapshot);
 }
 
+// Slots are stored as differences, which count where pointers to members do.
+static void members_are_found_without_slots(void **state)
+{
+	struct heap_snapshot *snapshot = sample_open(bytes, size);
+	uint8_t *bits, *others, *starts;
+	uint32_t members = 0;
+
+	(void)state;
+	sample_check(heap_snapshot_load(snapshot, HEAP_COLUMN_TYPE | HEAP_COLUMN_EDGES));
+	sample_check(
+		heap_edge_bits_create(snapshot, HEAP_EDGE_TO_START | HEAP_EDGE_TO_MEMBER, &bits));
+	sample_check(
+		heap_edge_bits_create(whole, HEAP_EDGE_TO_START | HEAP_EDGE_TO_MEMBER, &others));
+	sample_check(heap_edge_bits_create(whole, HEAP_EDGE_TO_START, &starts));
+	assert_memory_equal(bits, others, EDGES / 8);
+	for (uint32_t i = 0; i < EDGES; i++)
+		members += heap_bit_get(others, i) && !heap_bit_get(starts, i);
+	assert_true(members > 0);
+	assert_null(snapshot->edge_slot);
+	heap_column_destroy(bits);
+	heap_column_destroy(others);
+	heap_column_destroy(starts);
+	heap_snapshot_close(snapshot);
+}
+
 // Declarations of people are in the columns alone.
 static void edges_are_chosen_as_they_are_declared(void **state)
 {
@@ -348,6 +386,7 @@ int main(void)
 		cmocka_unit_test(many_blocks_are_loaded_as_a_whole),
 		cmocka_unit_test(qualities_are_found_without_their_column),
 		cmocka_unit_test(edges_are_chosen_without_their_columns),
+		cmocka_unit_test(members_are_found_without_slots),
 		cmocka_unit_test(edges_are_chosen_as_they_are_declared),
 		cmocka_unit_test(sizes_are_read_without_their_column),
 		cmocka_unit_test(sizes_are_summed_without_their_column),
