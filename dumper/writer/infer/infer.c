@@ -13,6 +13,7 @@
 #include "dumper/writer/infer/counted.h"
 #include "dumper/writer/infer/inference.h"
 #include "dumper/writer/infer/likeness.h"
+#include "dumper/writer/infer/measured_links.h"
 #include "dumper/writer/infer/named_pointees.h"
 #include "dumper/writer/infer/naming.h"
 #include "dumper/writer/infer/rounded_sizes.h"
@@ -296,6 +297,8 @@ static struct heap_error *advance(struct inference *inference, int small, uint64
 		HEAP_TRY(union_tags_learn(inference, named));
 	if (*named == 0 && pass(inference, &inference->lengths, FEW_NEW))
 		HEAP_TRY(array_lengths_claim(inference, named));
+	if (*named == 0 && pass(inference, &inference->links, FEW_NEW))
+		HEAP_TRY(measured_links_claim(inference, named));
 	// Before chains are named node by node.
 	if (*named == 0 && small > 0 && pass(inference, &inference->likeness, FEW_TO_LEARN))
 		HEAP_TRY(likeness_claim(inference, named));

@@ -73,6 +73,7 @@ struct inference {
 	struct gate beside;        /**< finding the structs that enums beside void pointers name */
 	struct gate tables;        /**< finding tables of buckets */
 	struct gate lengths;       /**< finding the lengths of arrays */
+	struct gate links;         /**< measuring nodes behind their links */
 	struct gate arrays;        /**< proving arrays */
 	struct gate payloads;      /**< finding the payloads of links */
 	struct gate all_kinds;     /**< a pass over all kinds */
