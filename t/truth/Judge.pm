@@ -138,6 +138,7 @@ sub name_of {
 sub is_right {
     my ($name, $answer, $kind, $count, $type) = @_;
     my $said = $answer->{type};
+    return 1 if $kind eq 'b' && $answer->{evidence} eq 'pool';    # what lies in front may be parts, too
     my $behind = $said =~ s/ behind (\d+) bytes$// ? $1 : 0;
     return 0 unless $behind == ($kind eq 'b' ? $count : 0);
     my ($file, $line) = $said =~ s/ \(([^()]*):(\d+)\)// ? ($1, $2) : ();

@@ -61,6 +61,14 @@ struct weighing {
 	struct weights *weights;
 };
 
+// True if an object has but a weak name, as an array of structs.
+static bool is_weak_array(const struct inference *inference, heap_object_id object)
+{
+	return inference->claims.name_rank[object] >= RANK_ARRAY &&
+	       inference->claims.name_rank[object] < RANK_NONE &&
+	       layouts_is_compound(&inference->layouts, inference->capture->snapshot.type[object]);
+}
+
 // Keeps the preferred one of the conflicting types that fit, whatever their order.
 static void note_conflict_type(struct inference *inference, struct weights *weights,
 			       heap_object_id target, heap_type_id type, bool fits)
@@ -87,6 +95,10 @@ static void note_conflict(struct inference *inference, struct weights *weights,
 {
 	inference->capture->snapshot.conflicts[conflict->target]++;
 	inference->has_conflicts = true;
+	if (is_weak_array(inference, conflict->target)) {
+		heap_bit_set(weights->contested, conflict->target);
+		weights->has_contested = true;
+	}
 	if (conflict->is_only)
 		note_conflict_type(inference, weights, conflict->target, conflict->type,
 				   conflict->fits);
@@ -379,6 +391,60 @@ static bool is_outvoted(const struct inference *inference, const struct weights 
 			      is_refuted(inference, &content, score));
 }
 
+// True if an object's own pointers lead to places in it where its type has something else: operands in front of the
+// struct that has them look like an array that goes on up to the end of the block.
+HEAP_MUST_CHECK
+static struct heap_error *contradicts_itself(struct inference *inference, heap_object_id object,
+					     bool *result)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	const struct layouts *layouts = &inference->layouts;
+	uint64_t prefix = inference_prefix(inference, object);
+	const struct heap_repetition *repetition;
+	int against = 0;
+
+	HEAP_TRY(heap_repetitions_find(&inference->repetitions, snapshot->type[object],
+				       &repetition));
+	for (uint32_t i = snapshot->edge_first[object]; i < snapshot->edge_first[object + 1]; i++) {
+		uint64_t slot = snapshot->edge_slot[i] * UINT64_C(8);
+		const struct heap_slots *slots;
+		uint32_t first, end;
+
+		progress_step();
+		if (snapshot->edge_target[i] != object || slot < prefix ||
+		    snapshot->edge_interior[i] < prefix)
+			continue;
+		slots = heap_repetition_slots_at(repetition, slot - prefix, &first, &end);
+		if (!slots || end != first + 1 ||
+		    !layouts_is_compound(layouts, slots->list[first].pointee))
+			continue;
+		against += inference_has(inference, object, slots->list[first].pointee,
+					 snapshot->edge_interior[i] - prefix)
+				   ? -1
+				   : 1;
+	}
+	*result = against > 0;
+	return NULL;
+}
+
+// Makes a pool of an array that more slots contradict than support, its own among them.
+HEAP_MUST_CHECK
+static struct heap_error *doubt_array(struct inference *inference, const struct weights *weights,
+				      heap_object_id object, uint64_t *renamed)
+{
+	bool is_doubtful = false;
+
+	if (is_weak_array(inference, object) && !inference->claims.is_renamed[object] &&
+	    inference_prefix(inference, object) == 0 &&
+	    inference->capture->snapshot.conflicts[object] > weights->support[object])
+		HEAP_TRY(contradicts_itself(inference, object, &is_doubtful));
+	if (!is_doubtful)
+		return NULL;
+	inference->claims.is_renamed[object] = true;
+	++*renamed;
+	return pools_doubt(inference, object);
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *rename_outvoted(struct inference *inference,
 					  const struct weights *weights, uint64_t *renamed)
@@ -386,7 +452,10 @@ static struct heap_error *rename_outvoted(struct inference *inference,
 	struct capture *capture = inference->capture;
 
 	for (heap_object_id i = 0; i < capture->objects.count; i++) {
-		if (!heap_bit_get(weights->contested, i) || !is_outvoted(inference, weights, i))
+		if (!heap_bit_get(weights->contested, i))
+			continue;
+		HEAP_TRY(doubt_array(inference, weights, i, renamed));
+		if (!is_outvoted(inference, weights, i))
 			continue;
 
 		struct layout_claim claim =

@@ -73,7 +73,23 @@ heap_type_id pools_type_at(const struct pools *pools, heap_object_id object, uin
 	return found == HEAP_HASH_NONE ? HEAP_NO_TYPE : pools->parts[found].type;
 }
 
-// The type of the part that a hint names: that which the enum tag there tells, if there is room for it.
+// True if what lies at a place of an object may be a value of a type.
+static bool may_be_at(const struct inference *inference, heap_object_id object, uint64_t offset,
+		      heap_type_id type)
+{
+	uint64_t size = layouts_size(&inference->layouts, type);
+	uint64_t words[CONTENT_WORDS + 1];
+	struct content content;
+
+	if (size > objects_size(&inference->capture->objects, object) - offset)
+		return false;
+	content_read_part(inference, object, offset, size, words, &content);
+	return content_score(inference, &content, type, 1) >= 0 &&
+	       !content_contradicts(inference, &content, type);
+}
+
+// The type of the part that a hint names: that which the enum tag there tells, if there is room for it. Memory that is
+// something else may look like a tag, zeros above all.
 static heap_type_id tagged_type(const struct inference *inference, const struct hint *hint,
 				uint64_t offset)
 {
@@ -83,8 +99,7 @@ static heap_type_id tagged_type(const struct inference *inference, const struct 
 			       objects_address(objects, hint->object) + offset);
 
 	return type != HEAP_NO_TYPE && !layouts_is_flexible(&inference->layouts, type) &&
-			       layouts_size(&inference->layouts, type) <=
-				       objects_size(objects, hint->object) - offset
+			       may_be_at(inference, hint->object, offset, type)
 		       ? type
 		       : hint->type;
 }
@@ -268,6 +283,28 @@ bool pools_contain(const struct inference *inference, heap_object_id object, hea
 	return pools_have(&inference->pools, object) && contains_itself(inference, object, type);
 }
 
+HEAP_MUST_CHECK
+static struct heap_error *prepare(struct inference *inference)
+{
+	const struct objects *objects = &inference->capture->objects;
+	struct pools *pools = &inference->pools;
+
+	if (!pools->is_pool)
+		pools->is_pool = calloc((size_t)objects->count + 1, sizeof(*pools->is_pool));
+	if (!pools->is_pool_kind)
+		pools->is_pool_kind =
+			calloc((size_t)objects->kinds.count + 1, sizeof(*pools->is_pool_kind));
+	return pools->is_pool && pools->is_pool_kind ? NULL : heap_error_out_of_memory();
+}
+
+struct heap_error *pools_doubt(struct inference *inference, heap_object_id object)
+{
+	HEAP_TRY(prepare(inference));
+	inference_unname(inference, object);
+	inference->pools.is_pool[object] = true;
+	return cut_pool(inference, object);
+}
+
 // Takes the name from a page of structs with flexible arrays: each of them may be as large as the page.
 HEAP_MUST_CHECK
 static struct heap_error *doubt_flexible(struct inference *inference,
@@ -399,20 +436,6 @@ static struct heap_error *cut_if_pool(struct inference *inference, heap_object_i
 	pools->is_pool[object] = true;
 	HEAP_TRY(hint_header(inference, object));
 	return cut_pool(inference, object);
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *prepare(struct inference *inference)
-{
-	const struct objects *objects = &inference->capture->objects;
-	struct pools *pools = &inference->pools;
-
-	if (!pools->is_pool)
-		pools->is_pool = calloc((size_t)objects->count + 1, sizeof(*pools->is_pool));
-	if (!pools->is_pool_kind)
-		pools->is_pool_kind =
-			calloc((size_t)objects->kinds.count + 1, sizeof(*pools->is_pool_kind));
-	return pools->is_pool && pools->is_pool_kind ? NULL : heap_error_out_of_memory();
 }
 
 struct heap_error *pools_cut(struct inference *inference, bool at_the_end, uint64_t *cut)

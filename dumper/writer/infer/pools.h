@@ -38,6 +38,10 @@ struct heap_error *pools_cut(struct inference *inference, bool at_the_end, uint6
 HEAP_MUST_CHECK
 struct heap_error *pools_add_array(struct inference *inference, const struct heap_part *array);
 
+/** Takes a name from a block that its own pointers contradict: it is a pool, with the parts that they lead to. */
+HEAP_MUST_CHECK
+struct heap_error *pools_doubt(struct inference *inference, heap_object_id object);
+
 /** Follows the pointers of a part. */
 HEAP_MUST_CHECK
 struct heap_error *pools_follow(struct inference *inference, const struct heap_part *part);
