@@ -13,8 +13,11 @@ enum {
 	SKIPPED_WORDS = 2, // before what names a struct in an enumerator
 	SAMPLE = 64,       // enumerators that affixes are looked for with
 	AFFIXES = 128,     // different ones, at most
+	MIN_COMMON = 3,    // letters that enumerators have in common
+	COMMON = 75,       // per cent of them
 	MIN_CORE = 3,      // letters of an enumerator's name that an affix is beside
 	MAX_ENUMERATORS = 4096,
+	MAX_STRUCTS = 4096, // among which an affix is looked for
 };
 
 size_t enum_names_fold(const char *name, char *folded)
@@ -81,12 +84,34 @@ static heap_type_id find_struct(const struct enum_structs *structs, const char *
 	return found;
 }
 
+// The part of an enumerator's name that names a struct by a rule. @param core  [ENUM_NAME] @return its length
+static size_t cut_core(const struct enum_structs *structs, const struct enum_naming_rule *rule,
+		       uint32_t enumerator, char *core)
+{
+	size_t length =
+		enum_names_core(structs->types, structs->tag, enumerator, rule->skipped, core);
+	char common[ENUM_NAME];
+
+	if (rule->front + rule->back == 0)
+		return length;
+	// Others than most are cut by none of their own letters.
+	enum_names_core(structs->types, structs->tag, 0, rule->skipped, common);
+	if (length <= rule->front + rule->back || memcmp(core, common, rule->front) != 0 ||
+	    memcmp(core + length - rule->back, common + strlen(common) - rule->back, rule->back) !=
+		    0)
+		return 0;
+	length -= rule->front + rule->back;
+	memmove(core, core + rule->front, length);
+	core[length] = '\0';
+	return length;
+}
+
 heap_type_id enum_names_apply(const struct enum_structs *structs,
 			      const struct enum_naming_rule *rule, uint32_t enumerator)
 {
 	char core[ENUM_NAME], name[2 * ENUM_NAME];
 
-	if (enum_names_core(structs->types, structs->tag, enumerator, rule->skipped, core) == 0)
+	if (cut_core(structs, rule, enumerator, core) == 0)
 		return HEAP_NO_TYPE;
 	strcpy(name, rule->is_before ? rule->affix : core);
 	strcat(name, rule->is_before ? core : rule->affix);
@@ -120,7 +145,8 @@ static uint32_t count_affix(struct enum_naming_rule *rules, uint32_t count, int 
 	if (at == AFFIXES)
 		return count;
 	if (at == count) {
-		rules[count] = (struct enum_naming_rule){ skipped, is_before, "", 0 };
+		rules[count] =
+			(struct enum_naming_rule){ .skipped = skipped, .is_before = is_before };
 		memcpy(rules[count++].affix, affix, length);
 	}
 	rules[at].count++;
@@ -161,6 +187,55 @@ static void find_affix(const struct enum_structs *structs, struct enum_naming_ru
 	}
 }
 
+// True if most enumerators begin, or end, with so many letters of the first one.
+static bool is_common(const struct enum_structs *structs, const char *first, size_t length,
+		      bool at_end)
+{
+	uint32_t sample = enum_names_count(structs) < SAMPLE ? enum_names_count(structs) : SAMPLE;
+	uint32_t count = 0;
+	char name[ENUM_NAME];
+
+	for (uint32_t i = 0; i < sample; i++) {
+		size_t own = enum_names_core(structs->types, structs->tag, i, 0, name);
+
+		progress_step();
+		count += own > length &&
+			 memcmp(at_end ? name + own - length : name,
+				at_end ? first + strlen(first) - length : first, length) == 0;
+	}
+	return count * UINT64_C(100) >= sample * (uint64_t)COMMON;
+}
+
+// The letters that most enumerators begin, or end, with.
+static size_t find_common(const struct enum_structs *structs, bool at_end)
+{
+	char first[ENUM_NAME];
+	size_t length = enum_names_count(structs) > 0
+				? enum_names_core(structs->types, structs->tag, 0, 0, first)
+				: 0;
+
+	while (length >= MIN_COMMON && !is_common(structs, first, length, at_end))
+		length--;
+	return length < MIN_COMMON ? 0 : length;
+}
+
+// Tries rules that cut the letters which most enumerators have in common.
+static void try_common(const struct enum_structs *structs, struct enum_naming_rule *best)
+{
+	size_t front = find_common(structs, false), back = find_common(structs, true);
+
+	for (int i = 1; i < 4; i++) {
+		struct enum_naming_rule rule = { .front = i & 1 ? front : 0,
+						 .back = i & 2 ? back : 0 };
+
+		if (rule.front + rule.back == 0)
+			continue;
+		count_named(structs, &rule);
+		if (rule.count > best->count)
+			*best = rule;
+	}
+}
+
 struct heap_error *enum_names_find_rule(const struct enum_structs *structs, uint32_t enough,
 					struct enum_naming_rule *result)
 {
@@ -174,7 +249,9 @@ struct heap_error *enum_names_find_rule(const struct enum_structs *structs, uint
 		if (rule.count > result->count)
 			*result = rule;
 	}
-	if (result->count >= enough)
+	if (result->count < enough)
+		try_common(structs, result);
+	if (result->count >= enough || structs->count > MAX_STRUCTS)
 		return NULL;
 	rules = malloc(AFFIXES * sizeof(*rules));
 	if (!rules)

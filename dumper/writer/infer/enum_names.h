@@ -8,9 +8,10 @@
  *	enum { T_Query, T_SeqScan, … }		struct Query, struct SeqScan
  *	enum { COMPONENT_SPRITE, … }		struct sprite
  *	enum { OP_CALL, OP_PHI, … }		CallInfo, PhiInfo
+ *	enum { ConstantVal, BlockVal, … }	class Constant, class Block
  *
- * Case and punctuation do not count in names, nor do the first words that enumerators have in common; all structs
- * may have one affix beside the enumerator's name.
+ * Case and punctuation do not count in names, nor do the first words, or the first and last letters, that enumerators have in
+ * common; all structs may have one affix beside the enumerator's name.
  */
 
 #include "dumper/writer/infer/layout.h"
@@ -40,8 +41,9 @@ struct enum_structs {
 
 /** The part of enumerators' names that names a struct, and the rest of the struct's name. */
 struct enum_naming_rule {
-	int skipped;    /**< words */
-	bool is_before; /**< the affix */
+	int skipped;        /**< words */
+	size_t front, back; /**< further letters that most enumerators begin and end with */
+	bool is_before;     /**< the affix */
 	char affix[ENUM_NAME];
 	uint32_t count; /**< enumerators that name a struct */
 };
