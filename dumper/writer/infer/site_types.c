@@ -171,9 +171,10 @@ static struct holder find_holder(struct capture *capture, struct module *module,
 // What the code after a call does with the result, up to where it calls another function or goes on elsewhere.
 struct straight_code {
 	uint64_t reach; // bytes
-	uint32_t in[CODE_AHEAD +
-		    1]; // registers with the result, by offset; find_holder() wants them
-	bool is_stored; // on the stack,
+	uint32_t in
+		[CODE_AHEAD +
+		 1]; // registers with the result, by offset, as find_holder() wants them; 0 within instructions
+	bool is_stored;             // on the stack,
 	struct machine_place place; // there,
 	uint64_t stored_at;         // by the instruction before that offset
 };
@@ -207,6 +208,12 @@ static void find_stored(const struct heapsnap_values *values, uint64_t offset,
 	}
 }
 
+// A core file may lack the code, and then it reads as zeros.
+static bool is_missing(const uint8_t *code)
+{
+	return code[0] == 0 && memcmp(code, code + 1, CODE_AHEAD) == 0;
+}
+
 static void find_straight_code(const struct capture *capture, uint64_t address,
 			       struct straight_code *result)
 {
@@ -214,7 +221,6 @@ static void find_straight_code(const struct capture *capture, uint64_t address,
 	const uint8_t *at = code, *end = code + sizeof(code);
 	struct heapsnap_values values;
 	struct heapsnap_flow flow;
-	uint64_t filled = 0;
 
 	heapsnap_values_init(&values);
 	heapsnap_values_call(&values, 0);
@@ -222,24 +228,18 @@ static void find_straight_code(const struct capture *capture, uint64_t address,
 	values.registers[HEAPSNAP_VALUE_SP] =
 		heapsnap_value_make(HEAPSNAP_VALUE_STACK, 0, -STACK_KEPT);
 	image_read_padded(&capture->image, address, code, sizeof(code));
-	for (;;) {
-		uint32_t in = registers_with_block(&values);
-
+	for (; is_missing(code) && result->reach < CODE_AHEAD; result->reach++)
+		result->in[result->reach] = registers_with_block(&values);
+	while (!is_missing(code) && at <= code + CODE_AHEAD) {
+		result->reach = (uint64_t)(at - code);
+		result->in[result->reach] = registers_with_block(&values);
+		find_stored(&values, result->reach, result);
 		// An instruction whose effect is not known is taken to have none on these.
-		if (!heapsnap_flow_step(at, end, &values, &flow) && !flow.next)
-			break;
-		if (flow.kind != HEAPSNAP_FLOW_ON && flow.kind != HEAPSNAP_FLOW_JUMP_IF)
+		if ((!heapsnap_flow_step(at, end, &values, &flow) && !flow.next) ||
+		    (flow.kind != HEAPSNAP_FLOW_ON && flow.kind != HEAPSNAP_FLOW_JUMP_IF))
 			break;
 		at = flow.next;
-		find_stored(&values, (uint64_t)(at - code), result);
-		while (filled <= CODE_AHEAD && filled < (uint64_t)(at - code))
-			result->in[filled++] = in;
-		if (filled > CODE_AHEAD)
-			break;
 	}
-	result->reach = filled < CODE_AHEAD ? filled : CODE_AHEAD;
-	while (filled <= CODE_AHEAD)
-		result->in[filled++] = registers_with_block(&values);
 }
 
 // The same by debug information too, which does not tell of all calls; where only that is left, there is no code.
@@ -269,12 +269,15 @@ static struct holder find_result(struct capture *capture, struct module *module,
 	if (!stored && (result.pointee == HEAP_NO_TYPE || result.is_receiver))
 		find_reach(capture, module, address, &code);
 	for (uint64_t i = 1; i <= code.reach; i++) {
+		bool is_stored = code.is_stored && i == code.stored_at;
 		struct holder next;
 
 		if (result.pointee != HEAP_NO_TYPE && !result.is_receiver)
 			break;
+		if (code.in[i] == 0 && !is_stored)
+			continue;
 		next = find_holder(capture, module, address + i, code.in[i],
-				   code.is_stored && i >= code.stored_at ? &code.place : NULL);
+				   is_stored ? &code.place : NULL);
 		improve(&capture->snapshot.types, &result, &next);
 	}
 	return result;
