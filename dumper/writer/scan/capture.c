@@ -482,18 +482,19 @@ static struct heap_error *find_by_allocators(struct capture *capture)
 		calloc(capture->process.thread_count + 1, sizeof(*pointers));
 	CLEANUP(blocks_deinit) struct blocks blocks = { 0 };
 	struct block_threads threads = { pointers, capture->process.thread_count };
-	struct foreign_memory foreign;
+	CLEANUP(foreign_memory_deinit) struct foreign_memory foreign = { 0 };
 
 	if (!pointers)
 		return heap_error_out_of_memory();
 	HEAP_TRY(refuse_sanitizer(&capture->modules));
 	for (uint32_t i = 0; i < capture->process.thread_count; i++)
 		pointers[i] = capture->threads[i].thread_pointer;
+	HEAP_TRY(foreign_memory_init(&foreign, &capture->image));
 	HEAP_TRY(blame_core(capture, blocks_find(&blocks, &capture->image, &threads)));
 	memcpy(capture->allocators, blocks.allocators, sizeof(capture->allocators));
 	if (blocks.doubts[0])
 		add_doubt(capture, blocks.doubts);
-	foreign_memory_measure(&foreign, &blocks, &capture->image, &threads);
+	foreign_memory_count(&foreign, &blocks, &threads);
 	doubt_foreign(capture, &foreign);
 	capture->block_sizes = blocks.sizes;
 	return blocks_add_objects(&blocks, &capture->image, &capture->objects);

@@ -3,6 +3,7 @@
 
 #include "lib/base/search.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -71,28 +72,51 @@ static bool is_changed_file(const struct image_mapping *mapping)
 	       (mapping->protection & PROT_WRITE);
 }
 
-void foreign_memory_measure(struct foreign_memory *memory, const struct blocks *blocks,
-			    const struct image *image, const struct block_threads *threads)
+// What is touched of a mapping that may hold blocks.
+static uint64_t measure(const struct image *image, const struct image_mapping *mapping)
+{
+	if (mapping->kind == IMAGE_HEAP || image_is_private_memory(mapping))
+		return touched_bytes(image, mapping->start, mapping->end);
+	return is_changed_file(mapping) ? image_written_bytes(image, mapping) : 0;
+}
+
+struct heap_error *foreign_memory_init(struct foreign_memory *memory, const struct image *image)
 {
 	uint64_t data_end = 0; // of the last module's data
 
-	*memory = (struct foreign_memory){ 0 };
+	*memory = (struct foreign_memory){ .image = image };
+	memory->touched = calloc(image->mapping_count + 1, sizeof(*memory->touched));
+	if (!memory->touched)
+		return heap_error_out_of_memory();
 	for (size_t i = 0; i < image->mapping_count; i++) {
-		const struct image_mapping *mapping = &image->mappings[i];
-		uint64_t end = image_data_end(image, i), bytes;
+		uint64_t end = image_data_end(image, i);
 
 		data_end = end > data_end ? end : data_end;
-		if (mapping->start < data_end)
+		if (image->mappings[i].start >= data_end)
+			memory->touched[i] = measure(image, &image->mappings[i]);
+	}
+	return NULL;
+}
+
+void foreign_memory_deinit(struct foreign_memory *memory)
+{
+	free(memory->touched);
+}
+
+void foreign_memory_count(struct foreign_memory *memory, const struct blocks *blocks,
+			  const struct block_threads *threads)
+{
+	const struct image *image = memory->image;
+
+	memory->foreign = memory->all = 0;
+	for (size_t i = 0; i < image->mapping_count; i++) {
+		const struct image_mapping *mapping = &image->mappings[i];
+
+		if (memory->touched[i] == 0)
 			continue;
-		if (mapping->kind == IMAGE_HEAP || image_is_private_memory(mapping))
-			bytes = touched_bytes(image, mapping->start, mapping->end);
-		else if (is_changed_file(mapping))
-			bytes = image_written_bytes(image, mapping);
-		else
-			continue;
-		memory->all += bytes;
+		memory->all += memory->touched[i];
 		if (!holds_block(blocks, mapping) && !holds_thread(threads, mapping))
-			memory->foreign += bytes;
+			memory->foreign += memory->touched[i];
 	}
 }
 
