@@ -6,6 +6,7 @@
 #include "dumper/command/foreign.h"
 #include "dumper/command/frozen_copy.h"
 #include "dumper/command/frozen_group.h"
+#include "dumper/command/interrupt.h"
 #include "dumper/command/permission.h"
 #include "dumper/command/priority.h"
 #include "lib/base/cleanup.h"
@@ -227,6 +228,7 @@ static struct heap_error *take_once(struct target *target, const struct foreign_
 				    uint64_t hold_ns, struct outcome *outcome)
 {
 	struct frozen_copy copy = { .left = target->left };
+	struct interrupts interrupts;
 	sigset_t before;
 	struct heap_error *error = check(target);
 
@@ -238,6 +240,8 @@ static struct heap_error *take_once(struct target *target, const struct foreign_
 					 "%d cannot be copied: it is in a cgroup that is frozen (a "
 					 "paused container)",
 					 (int)target->process.pid);
+	// Until the process has waited for a copy that is a child of its own.
+	interrupts_hold(&interrupts);
 	block_signals(&before);
 	// Who is stopped should not wait for this program's turn among many.
 	priority_raise();
@@ -252,6 +256,7 @@ static struct heap_error *take_once(struct target *target, const struct foreign_
 	block_signals(&before);
 	frozen_copy_destroy(&target->process, &copy);
 	sigprocmask(SIG_SETMASK, &before, NULL);
+	interrupts_release(&interrupts);
 	return error;
 }
 

@@ -43,7 +43,19 @@ struct page {
 	char message[HEAPSNAP_PATH_MAX];
 };
 
-static struct page *page; // NULL where there is no supervisor
+static struct page *page;   // NULL where there is no supervisor
+static bool is_interrupted; // the supervisor, by SIGTERM
+
+// What the supervisor waits for: its worker, and somebody who no longer wants the snapshot.
+static sigset_t awaited_signals(void)
+{
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGCHLD);
+	sigaddset(&signals, SIGTERM);
+	return signals;
+}
 
 // --- in the worker -------------------------------------------------------------------
 
@@ -72,6 +84,9 @@ const char *isolation_reason(uint64_t module)
 
 __attribute__((noreturn)) static void be_worker(isolation_work *work, void *context)
 {
+	sigset_t signals = awaited_signals();
+
+	sigprocmask(SIG_UNBLOCK, &signals, NULL);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 
 	struct heap_error *error = work(context);
@@ -101,13 +116,21 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
 }
 
-// Waits for a worker up to a time; SIGCHLD is blocked. @return false if it goes on
+static int end_worker(pid_t worker)
+{
+	int status = 0;
+
+	kill(worker, SIGKILL);
+	waitpid(worker, &status, 0);
+	return status;
+}
+
+// Waits for a worker up to a time; awaited_signals() are blocked. By SIGTERM it ends the worker.
+// @return false if it goes on
 static bool await(pid_t worker, uint64_t until_ns, int *status)
 {
-	sigset_t child;
+	sigset_t signals = awaited_signals();
 
-	sigemptyset(&child);
-	sigaddset(&child, SIGCHLD);
 	for (;;) {
 		uint64_t now = now_ns();
 		uint64_t left = until_ns > now ? until_ns - now : 0;
@@ -119,7 +142,11 @@ static bool await(pid_t worker, uint64_t until_ns, int *status)
 			return false;
 		if (left < 3600 * SECOND)
 			wait = (struct timespec){ (time_t)(left / SECOND), (long)(left % SECOND) };
-		sigtimedwait(&child, NULL, &wait);
+		if (sigtimedwait(&signals, NULL, &wait) == SIGTERM) {
+			*status = end_worker(worker);
+			is_interrupted = true;
+			return true;
+		}
 	}
 }
 
@@ -178,6 +205,10 @@ static struct heap_error *judge(const struct supervision *supervision, int statu
 {
 	bool last = page->all[0] != '\0';
 
+	if (is_interrupted) {
+		*again = false;
+		return heap_error_create(HEAP_ERROR_INTERRUPTED, "interrupted");
+	}
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
 		if (!page->has_failed)
 			return NULL;
@@ -199,15 +230,6 @@ static struct heap_error *judge(const struct supervision *supervision, int statu
 		  WIFSIGNALED(status) ? "signal" : "status",
 		  WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 	return NULL;
-}
-
-static int end_worker(pid_t worker)
-{
-	int status = 0;
-
-	kill(worker, SIGKILL);
-	waitpid(worker, &status, 0);
-	return status;
 }
 
 // Waits for a worker whose time is over, but which may have much to write. @return false if it
@@ -273,21 +295,21 @@ struct heap_error *isolation_run(const struct heapsnap_process *process, isolati
 	struct rlimit limit = { RLIM_INFINITY, RLIM_INFINITY };
 	struct heap_error *error = NULL;
 	bool again = true;
-	sigset_t child;
+	sigset_t signals = awaited_signals();
 
 	getrlimit(RLIMIT_DATA, &limit);
 	supervision.memory = limit.rlim_cur;
-	sigemptyset(&child);
-	sigaddset(&child, SIGCHLD);
-	sigprocmask(SIG_BLOCK, &child, NULL);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
 	page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (page == MAP_FAILED)
 		page = NULL;
 	while (again && !error) {
 		pid_t worker = page ? fork() : -1;
 
-		if (worker < 0)
+		if (worker < 0) {
+			sigprocmask(SIG_UNBLOCK, &signals, NULL);
 			return work(context);
+		}
 		if (worker == 0)
 			be_worker(work, context);
 		error = supervise(&supervision, worker, &again);

@@ -15,6 +15,8 @@
  * When the time for types is over, the worker stops inferring them by itself, and finishes all other work.
  * From then on it is ended only if it makes no progress.
  *
+ * SIGTERM ends both, and the work with an error, so that its caller can remove what was written.
+ *
  * Both share a page, on which the worker notes the module that it is working on. The frozen copy does not
  * change meanwhile, so all attempts see the same memory.
  */
