@@ -208,6 +208,7 @@ static enum command_status run_to_pager(struct session *session, struct line *li
 	output_redirect(session->output, stream, session->colours);
 	output_set_size(session->output, pager_columns(pager), pager_rows(pager));
 	session->paged = false;
+	session->target = "the pager";
 	status = command_run(session, line->count, line->words);
 	session->paged = true;
 	output_redirect(session->output, terminal, session->colours);
@@ -221,8 +222,9 @@ static enum command_status run_to_target(struct session *session, struct line *l
 	FILE *target = open_target(line);
 
 	if (!target) {
-		heap_print(session->errors, "heapsh: %s: %s\n",
-			   line->pipe ? line->pipe : line->file, strerror(errno));
+		heap_print(session->errors, "heapsh: cannot %s %s: %s\n",
+			   line->pipe ? "start" : "write to", line->pipe ? line->pipe : line->file,
+			   strerror(errno));
 		return COMMAND_FAILED;
 	}
 
@@ -230,18 +232,22 @@ static enum command_status run_to_target(struct session *session, struct line *l
 	void (*before)(int) = signal(SIGPIPE, SIG_IGN);
 	FILE *stream = output_redirect(session->output, target, false);
 	bool colours = session->colours, paged = session->paged, numbered = session->numbered;
+	const char *before_target = session->target;
 	enum command_status status;
 
 	session->colours = session->paged = session->numbered = false;
+	session->target = line->pipe ? line->pipe : line->file;
 	status = command_run(session, line->count, line->words);
 	session->colours = colours;
 	session->paged = paged;
 	session->numbered = numbered;
+	session->target = before_target;
 	output_redirect(session->output, stream, session->colours);
 	if (line->pipe) {
 		pclose(target);
 	} else if (fclose(target) != 0 && status <= COMMAND_NOTHING) {
-		heap_print(session->errors, "heapsh: %s: %s\n", line->file, strerror(errno));
+		heap_print(session->errors, "heapsh: cannot write to %s: %s\n", line->file,
+			   strerror(errno));
 		status = COMMAND_FAILED;
 	}
 	signal(SIGPIPE, before);

@@ -5,7 +5,9 @@
 #include "lib/base/array.h"
 #include "lib/base/column.h"
 #include "lib/base/escape.h"
+#include "lib/base/standard_streams.h"
 #include "lib/snapshot/declarations.h"
+#include "shell/base/command_lines.h"
 #include "shell/command.h"
 #include "shell/print/describe.h"
 #include "shell/base/format.h"
@@ -236,14 +238,19 @@ static int exit_status(enum command_status status)
 // Commands from standard input, a line each. @return the status of the last
 static enum command_status run_script(struct session *session)
 {
+	CLEANUP(command_lines_deinit) struct command_lines lines = { .file = stdin };
 	enum command_status status = COMMAND_OK;
-	char *line = NULL;
-	size_t capacity = 0;
 
-	while (!session->quit && !output_is_broken(session->output) &&
-	       getline(&line, &capacity, stdin) >= 0)
-		status = command_run_line(session, line);
-	free(line);
+	while (!session->quit && !output_is_broken(session->output)) {
+		bool is_there;
+		struct heap_error *error = command_lines_next(&lines, &is_there);
+
+		if (error)
+			return command_fail(session, heap_error_within(error, "standard input"));
+		if (!is_there)
+			break;
+		status = command_run_line(session, lines.text.items);
+	}
 	return status;
 }
 
@@ -327,6 +334,7 @@ int main(int argc, char **argv)
 	CLEANUP(release_options) struct options options = { 0 };
 	struct session session = { .errors = stderr };
 
+	heap_standard_streams_init(program.name, EXIT_NOTHING);
 	if (!parse_options(argc, argv, &options))
 		return EXIT_USAGE;
 	if (options.follow)

@@ -10,6 +10,7 @@
 #include "dumper/command/list.h"
 #include "dumper/command/run.h"
 #include "dumper/command/watch.h"
+#include "lib/base/standard_streams.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -100,6 +101,7 @@ int main(int argc, char **argv)
 {
 	const char *command = argc > 1 ? argv[1] : NULL;
 
+	heap_standard_streams_init("heapsnap", STATUS_FAILED);
 	if (!command)
 		return misused("which command?");
 	if (argc == 3 && (strcmp(argv[2], "-h") == 0 || strcmp(argv[2], "--help") == 0))

@@ -29,6 +29,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/cache_directory.h"
 #include "lib/base/parallel.h"
+#include "lib/base/standard_streams.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -357,6 +358,7 @@ int main(int argc, char **argv)
 	struct capture capture;
 	struct destination destination = { .descriptor = -1 };
 
+	heap_standard_streams_open();
 	read_threads();
 	if (argc >= 4 && strcmp(argv[1], "--again") == 0)
 		return infer_again(argv + 2);

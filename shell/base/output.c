@@ -3,8 +3,10 @@
 
 #include "lib/base/array.h"
 #include "lib/base/escape.h"
+#include "lib/base/standard_streams.h"
 #include "shell/base/wrap.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
@@ -163,7 +165,8 @@ bool output_finish(struct output *output)
 		fputc('\n', output->stream);
 	output->has_members[0] = false;
 	output->dropped_columns = 0;
-	return fflush(output->stream) == 0 && !ferror(output->stream);
+	errno = heap_stream_error(output->stream);
+	return errno == 0;
 }
 
 char *output_format_text(const struct output *output, const char *format, va_list arguments)

@@ -56,7 +56,7 @@ void output_set_json(struct output *output, bool json);
 /** True if writing has failed, for instance because the reader of a pipe is gone. */
 bool output_is_broken(const struct output *output);
 
-/** Ends a command's answer: closes what is open, flushes. @return false if it could not be written */
+/** Ends a command's answer: closes what is open, flushes. @return false and errno if it could not be written */
 bool output_finish(struct output *output);
 
 /** As heap_print() (lib/base/escape.h): texts are escaped, but for the sequences of output_colour(). */

@@ -37,6 +37,8 @@ struct session {
 	bool quiet;
 	bool quit;  /**< set by `quit` */
 	bool paged; /**< long answers go to a pager: at a prompt */
+	const char *
+		target; /**< where answers go instead of to standard output, for messages; or NULL */
 	struct aliases aliases;
 	unsigned nesting; /**< files that are being sourced */
 	bool colours;     /**< where the output is now */

@@ -4,6 +4,7 @@
  * budget allows, or breaks a rule.
  */
 #include "lib/base/escape.h"
+#include "lib/base/standard_streams.h"
 #include "shell/base/options.h"
 #include "shell/check/forms.h"
 #include "shell/check/loops.h"
@@ -150,8 +151,7 @@ static struct heap_error *run(struct run *run, const struct options *options, ch
 		HEAP_TRY(check_run(&run->check, &options->check, &run->session, words, count));
 	}
 	check_print(&run->check, &run->session, options->form, options->name);
-	return output_finish(run->session.output) ? NULL
-						  : heap_error_create_system("standard output");
+	return output_finish(run->session.output) ? NULL : heap_standard_output_error();
 }
 
 int main(int argc, char **argv)
@@ -161,6 +161,7 @@ int main(int argc, char **argv)
 	struct heap_error *error;
 	int status = EXIT_TROUBLE;
 
+	heap_standard_streams_init(program.name, EXIT_TROUBLE);
 	progress_init(&state.session.progress, NULL);
 	if (parse_options(argc, argv, &options)) {
 		error = run(&state, &options, argv + optind, (size_t)(argc - optind));

@@ -4,6 +4,7 @@
  */
 #include "lib/base/cleanup.h"
 #include "lib/base/escape.h"
+#include "lib/base/standard_streams.h"
 #include "shell/series/difference.h"
 #include "shell/series/difference_retained.h"
 #include "shell/base/format.h"
@@ -119,7 +120,7 @@ static struct heap_error *compare(struct session *before, struct session *after,
 						   options->limit == UINT64_MAX ? DEFAULT_RETAINED
 										: options->limit));
 	if (!output_finish(after->output))
-		return heap_error_create_system("standard output");
+		return heap_standard_output_error();
 	return NULL;
 }
 
@@ -142,6 +143,7 @@ int main(int argc, char **argv)
 	struct heap_error *error;
 	bool changed = false;
 
+	heap_standard_streams_init(program.name, EXIT_TROUBLE);
 	if (!parse_options(argc, argv, &options))
 		return EXIT_TROUBLE;
 	output = output_create(stdout, options.json ? OUTPUT_JSON : OUTPUT_TEXT, false);

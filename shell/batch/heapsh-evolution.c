@@ -4,6 +4,7 @@
  */
 #include "lib/base/cleanup.h"
 #include "lib/base/escape.h"
+#include "lib/base/standard_streams.h"
 #include "lib/series/trend.h"
 #include "shell/series/exit_note.h"
 #include "shell/series/chart.h"
@@ -510,7 +511,7 @@ static struct heap_error *run(struct reading *reading, const struct options *opt
 	HEAP_TRY(read_all(reading, options, files));
 	HEAP_TRY(evolution_init(&evolution, reading, options, &session));
 	HEAP_TRY(print(&evolution, reading, options, files, output));
-	return output_finish(output) ? NULL : heap_error_create_system("standard output");
+	return output_finish(output) ? NULL : heap_standard_output_error();
 }
 
 int main(int argc, char **argv)
@@ -520,6 +521,7 @@ int main(int argc, char **argv)
 	struct heap_error *error;
 	struct output *output;
 
+	heap_standard_streams_init(program.name, EXIT_TROUBLE);
 	if (!parse_options(argc, argv, &options))
 		return EXIT_TROUBLE;
 	output =

@@ -4,6 +4,7 @@
  */
 #include "lib/base/cleanup.h"
 #include "lib/base/escape.h"
+#include "lib/base/standard_streams.h"
 #include "shell/export/export.h"
 #include "shell/words/operand.h"
 #include "shell/base/options.h"
@@ -159,7 +160,7 @@ static struct heap_error *export_one(const char *snapshot, const struct options 
 	progress_end(&session.progress);
 	session_end_command(&session);
 	if (!error && session.output && !output_finish(session.output))
-		error = heap_error_create_system("standard output");
+		error = heap_standard_output_error();
 	output_destroy(session.output);
 	session_close(&session);
 	return error;
@@ -171,6 +172,7 @@ int main(int argc, char **argv)
 	char *path = NULL;
 	int status = 0;
 
+	heap_standard_streams_init(program.name, EXIT_TROUBLE);
 	if (!parse_options(argc, argv, &options))
 		return EXIT_TROUBLE;
 	for (int i = optind; i < argc; i++) {

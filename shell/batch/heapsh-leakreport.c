@@ -11,6 +11,7 @@
  */
 #include "lib/base/cleanup.h"
 #include "lib/base/escape.h"
+#include "lib/base/standard_streams.h"
 #include "shell/print/describe.h"
 #include "shell/base/format.h"
 #include "shell/base/table.h"
@@ -327,7 +328,7 @@ static struct heap_error *run(struct reading *reading, struct session *session,
 	report(session, reading, &candidates, options);
 	*count = candidates.group_count;
 	if (!output_finish(session->output))
-		return heap_error_create_system("standard output");
+		return heap_standard_output_error();
 	return NULL;
 }
 
@@ -346,6 +347,7 @@ int main(int argc, char **argv)
 	struct heap_error *error;
 	size_t count = 0;
 
+	heap_standard_streams_init(program.name, EXIT_TROUBLE);
 	if (!parse_options(argc, argv, &options))
 		return EXIT_TROUBLE;
 	progress_init(&session.progress, NULL);

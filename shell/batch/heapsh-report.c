@@ -7,6 +7,7 @@
  */
 #include "lib/base/cleanup.h"
 #include "lib/base/escape.h"
+#include "lib/base/standard_streams.h"
 #include "shell/base/format.h"
 #include "shell/base/options.h"
 #include "shell/report/report.h"
@@ -93,6 +94,7 @@ int main(int argc, char **argv)
 	struct session session = { .errors = stderr };
 	struct heap_error *error;
 
+	heap_standard_streams_init(program.name, EXIT_TROUBLE);
 	if (!parse_options(argc, argv, &options))
 		return EXIT_TROUBLE;
 	session.output = output_create(stdout, OUTPUT_TEXT, false);

@@ -11,6 +11,7 @@
  */
 #include "lib/base/cleanup.h"
 #include "lib/base/escape.h"
+#include "lib/base/standard_streams.h"
 #include "lib/query/filter.h"
 #include "shell/base/table.h"
 #include "shell/base/format.h"
@@ -524,9 +525,7 @@ static struct heap_error *write_page(const struct telling *telling, const char *
 							      telling->peak_us, name));
 	}
 	HEAP_TRY(trace_page_write(stdout, &telling->samples, telling->peak_us, name));
-	if (fflush(stdout) != 0 || ferror(stdout))
-		return heap_error_create_system("standard output");
-	return NULL;
+	return fflush(stdout) != 0 || ferror(stdout) ? heap_standard_output_error() : NULL;
 }
 
 HEAP_MUST_CHECK
@@ -623,6 +622,7 @@ int main(int argc, char **argv)
 	bool written;
 	int status;
 
+	heap_standard_streams_init(program.name, EXIT_TROUBLE);
 	if (!parse_options(argc, argv, &options))
 		return EXIT_TROUBLE;
 	telling.samples.shows_wrappers = options.wrappers;

@@ -7,6 +7,7 @@
  */
 #include "lib/base/array.h"
 #include "lib/base/escape.h"
+#include "lib/base/standard_streams.h"
 #include "lib/graph/leaks.h"
 #include "shell/print/describe.h"
 #include "shell/base/format.h"
@@ -270,7 +271,7 @@ static struct heap_error *run(struct session *session, const struct options *opt
 	HEAP_TRY(count(unfreed, session, options));
 	print(session, unfreed, options);
 	if (!output_finish(session->output))
-		return heap_error_create_system("standard output");
+		return heap_standard_output_error();
 	return NULL;
 }
 
@@ -282,6 +283,7 @@ int main(int argc, char **argv)
 	struct heap_error *error;
 	uint64_t objects;
 
+	heap_standard_streams_init(program.name, EXIT_TROUBLE);
 	if (!parse_options(argc, argv, &options))
 		return EXIT_TROUBLE;
 	session.output = output_create(stdout, options.json ? OUTPUT_JSON : OUTPUT_TEXT, false);

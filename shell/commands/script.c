@@ -3,6 +3,7 @@
  * last, alias, unalias, source, time: commands about commands.
  */
 #include "lib/base/escape.h"
+#include "shell/base/command_lines.h"
 #include "shell/base/alias.h"
 #include "shell/command.h"
 #include "shell/print/describe.h"
@@ -156,21 +157,24 @@ static bool is_failure(enum command_status status)
 
 static enum command_status run_lines(struct session *session, FILE *file, const char *name)
 {
+	CLEANUP(command_lines_deinit) struct command_lines lines = { .file = file };
 	enum command_status status = COMMAND_OK;
-	char *line = NULL;
-	size_t capacity = 0;
-	unsigned number = 0;
 
-	while (!session->quit && !session_interrupted && !output_is_broken(session->output) &&
-	       getline(&line, &capacity, file) >= 0) {
-		number++;
-		status = command_run_line(session, line);
+	while (!session->quit && !session_interrupted && !output_is_broken(session->output)) {
+		bool is_there;
+		struct heap_error *error = command_lines_next(&lines, &is_there);
+
+		if (error)
+			return command_fail(session, heap_error_within(error, "%s", name));
+		if (!is_there)
+			break;
+		status = command_run_line(session, lines.text.items);
 		if (is_failure(status)) {
-			heap_print(session->errors, "heapsh: %s: line %u failed\n", name, number);
+			heap_print(session->errors, "heapsh: %s: line %u failed\n", name,
+				   lines.number);
 			break;
 		}
 	}
-	free(line);
 	return status;
 }
 
@@ -186,8 +190,7 @@ enum command_status command_run_file(struct session *session, const char *path)
 						      path, MAX_NESTING));
 	file = fopen(path, "re");
 	if (!file)
-		return command_fail(session, heap_error_create(HEAP_ERROR_SYSTEM, "%s: %s", path,
-							       strerror(errno)));
+		return command_fail(session, heap_error_create_system("%s", path));
 	session->nesting++;
 	status = run_lines(session, file, path);
 	session->nesting--;

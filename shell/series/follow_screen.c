@@ -3,6 +3,7 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/base/escape.h"
+#include "lib/base/standard_streams.h"
 #include "shell/base/format.h"
 #include "shell/print/describe.h"
 
@@ -408,7 +409,7 @@ static struct heap_error *print_all(struct screen *screen)
 		if (process != SIZE_MAX) {
 			HEAP_TRY(print_snapshot(screen, process));
 			if (!output_finish(output))
-				return heap_error_create_system("standard output");
+				return heap_standard_output_error();
 		} else if (is_waiting && screen->follow.processes.count == 0 &&
 			   screen->follow.waiting.count == 0 && !screen->session->quiet) {
 			heap_print(screen->session->errors, "heapsh: waiting for snapshots: %s\n",

@@ -103,7 +103,7 @@ fails_with $file, 'count |', 'heapsh: | : no program follows', 2;
 fails_with $file, 'count >', 'heapsh: > : no file follows', 2;
 fails_with $file, 'count > a b', 'heapsh: > : something follows the file', 2;
 fails_with $file, "count > $directory/none/file",
-    "heapsh: $directory/none/file: No such file or directory", 1;
+    "heapsh: cannot write to $directory/none/file: No such file or directory", 1;
 fails_with $file, 'count ' . 'x ' x 300, 'heapsh: too many words', 2;
 
 # Standard input: a line each, comments and empty lines, the last one's status.
@@ -141,7 +141,7 @@ is Sample::content("$directory/answer"), "block(48) at 0x5f02300\n", 'it begins 
 SKIP: {
     skip 'no /dev/full', 1 unless -c '/dev/full';
     ($out, $err, $status) = Sample::run("find > /dev/full\n", $heapsh, '-q', $file);
-    is "$status$out$err", "1heapsh: the answer could not be written: No space left on device\n", 'a full disk is said';
+    is "$status$out$err", "1heapsh: cannot write to /dev/full: No space left on device\n", 'a full disk is said';
 }
 
 # An answer that cannot be written: one line and a status say so, whatever the command and the way.
@@ -160,7 +160,7 @@ for my $to (sort keys %unwritten) {
         my $line = "$before$heapsh -q " . ($json // '') . "$file $words " . ($to =~ /^>/ ? $to : '') . $behind . ($to =~ /^\|/ ? $to : '');
         my (undef, $said) = Sample::run('', 'bash', '-c', "exec 3>$directory/status; $line");
         chomp(my $came = Sample::content("$directory/status"));
-        push @wrong, "$command: $came, $said" if $came ne '1' || $said ne "heapsh: the answer could not be written: $unwritten{$to}\n";
+        push @wrong, "$command: $came, $said" if $came ne '1' || $said ne "heapsh: cannot write to standard output: $unwritten{$to}\n";
     }
     is join('', @wrong), '', "$to is told in one line";
 }
