@@ -5,6 +5,7 @@
 #include "dumper/command/foreign.h"
 #include "lib/base/cleanup.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,16 +17,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// --- what systemd-coredump compresses -----------------------------------------------
+// --- compressed files ---------------------------------------------------------------
 
+// By systemd-coredump, handlers of core_pattern, or people.
 static const struct packer {
-	const char *suffix;
 	const char *program;
-	uint8_t magic[4];
+	size_t length;
+	uint8_t magic[4]; // [length]
 } packers[] = {
-	{ ".zst", "zstd", { 0x28, 0xb5, 0x2f, 0xfd } },
-	{ ".lz4", "lz4", { 0x04, 0x22, 0x4d, 0x18 } },
-	{ ".xz", "xz", { 0xfd, 0x37, 0x7a, 0x58 } },
+	{ "zstd", 4, { 0x28, 0xb5, 0x2f, 0xfd } }, { "lz4", 4, { 0x04, 0x22, 0x4d, 0x18 } },
+	{ "xz", 4, { 0xfd, 0x37, 0x7a, 0x58 } },   { "gzip", 3, { 0x1f, 0x8b, 0x08 } },
+	{ "bzip2", 3, { 0x42, 0x5a, 0x68 } },
 };
 
 // How a file is compressed, which its first bytes tell. @return NULL: it is not
@@ -37,7 +39,7 @@ static const struct packer *find_packer(const char *path)
 	if (file < 0 || read(file, magic, sizeof(magic)) != sizeof(magic))
 		return NULL;
 	for (size_t i = 0; i < sizeof(packers) / sizeof(packers[0]); i++) {
-		if (memcmp(packers[i].magic, magic, sizeof(magic)) == 0)
+		if (memcmp(packers[i].magic, magic, packers[i].length) == 0)
 			return &packers[i];
 	}
 	return NULL;
@@ -103,6 +105,49 @@ static struct heap_error *unpack(const struct packer *packer, const char *path, 
 	return NULL;
 }
 
+// --- options --------------------------------------------------------------------------
+
+HEAP_MUST_CHECK
+static struct heap_error *check_executable(const char *path)
+{
+	CLEANUP_CLOSE int file = -1;
+	struct stat status;
+	char magic[SELFMAG];
+
+	if (stat(path, &status) != 0)
+		return heap_error_create_system("--exe %s", path);
+	if (!S_ISREG(status.st_mode))
+		return heap_error_create(HEAP_ERROR_ARGUMENT, "--exe %s: no file", path);
+	file = open(path, O_RDONLY | O_CLOEXEC);
+	if (file < 0)
+		return heap_error_create_system("--exe %s", path);
+	if (read(file, magic, sizeof(magic)) != sizeof(magic) ||
+	    memcmp(magic, ELFMAG, SELFMAG) != 0)
+		return heap_error_create(HEAP_ERROR_ARGUMENT, "--exe %s: no program", path);
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *check_sysroot(const char *path)
+{
+	struct stat status;
+
+	if (stat(path, &status) != 0)
+		return heap_error_create_system("--sysroot %s", path);
+	if (!S_ISDIR(status.st_mode))
+		return heap_error_create(HEAP_ERROR_ARGUMENT, "--sysroot %s: no directory", path);
+	return NULL;
+}
+
+// Without its files a core file gives a snapshot, too, but one that says little.
+HEAP_MUST_CHECK
+static struct heap_error *check_options(const struct foreign_options *options)
+{
+	if (options->executable)
+		HEAP_TRY(check_executable(options->executable));
+	return options->sysroot ? check_sysroot(options->sysroot) : NULL;
+}
+
 // --- the snapshot ---------------------------------------------------------------------
 
 static const char *path_name(const char *path)
@@ -123,6 +168,7 @@ static struct heap_error *take(const char *path, const struct foreign_options *o
 	char name[32];
 	struct stat status;
 
+	HEAP_TRY(check_options(options));
 	if (stat(path, &status) != 0)
 		return heap_error_create_system("%s", path);
 	if (!S_ISREG(status.st_mode))

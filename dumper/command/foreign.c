@@ -241,10 +241,13 @@ __attribute__((noreturn)) static void exec_writer(const char *path, const char *
 	snprintf(number, sizeof(number), "%d", description);
 	setsid();
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	if (getppid() == parent && dup2(answer, STDOUT_FILENO) >= 0)
+	if (getppid() == parent && dup2(answer, STDOUT_FILENO) >= 0) {
 		execl(path, "heapsnap-writer", mode, subject, number,
 		      options->sysroot ? options->sysroot : "",
 		      options->executable ? options->executable : "", (char *)NULL);
+		dprintf(STDOUT_FILENO, "failed %s could not be started: %s\n", path,
+			strerror(errno));
+	}
 	_exit(127);
 }
 
@@ -310,19 +313,19 @@ static const char *take_line(char **text)
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *judge(char *text, int status)
+static struct heap_error *judge(const char *program, char *text, int status)
 {
 	const char *answer = take_line(&text), *note = take_line(&text), *path;
 
 	if (WIFSIGNALED(status))
 		return heap_error_create(HEAP_ERROR_SYSTEM,
-					 "heapsnap-writer was ended by signal %d",
+					 "%s was ended by signal %d", program,
 					 WTERMSIG(status));
 	if (strncmp(answer, "failed ", 7) == 0)
 		return heap_error_create(HEAP_ERROR_SYSTEM, "%s", answer + 7);
 	path = strncmp(answer, "wrote ", 6) == 0 ? strchr(answer + 6, ' ') : NULL;
 	if (!path || status != 0)
-		return heap_error_create(HEAP_ERROR_SYSTEM, "heapsnap-writer could not be started");
+		return heap_error_create(HEAP_ERROR_SYSTEM, "%s could not be started", program);
 	puts(path + 1);
 	if (*note)
 		fprintf(stderr, "heapsnap: %s\n", note);
@@ -370,5 +373,5 @@ struct heap_error *foreign_write(const char *mode, const char *subject,
 	read_answer(answer, &work, text, sizeof(text));
 	while (waitpid(work.writer, &status, 0) < 0 && errno == EINTR)
 		;
-	return judge(text, status);
+	return judge(path, text, status);
 }

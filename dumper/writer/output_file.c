@@ -102,6 +102,13 @@ struct heap_error *destination_open(struct destination *destination,
 	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
 		return heap_error_create_system("random numbers");
 
+	// All the work would be for nothing.
+	if (!strstr(process->pattern, "%N") &&
+	    faccessat(AT_FDCWD, destination->path, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+		errno = EEXIST;
+		return heap_error_create_system("%s", destination->path);
+	}
+
 	char *slash = strrchr(destination->path, '/');
 	int directory = (int)(slash + 1 - destination->path);
 	int length = snprintf(destination->temporary, sizeof(destination->temporary),

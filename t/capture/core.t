@@ -120,7 +120,7 @@ SKIP: {
 
 SKIP: {
     skip 'no core file', 1 unless $core;
-    for (['zstd', 'zst'], ['lz4', 'lz4'], ['xz', 'xz']) {
+    for (['zstd', 'zst'], ['lz4', 'lz4'], ['xz', 'xz'], ['gzip', 'gz'], ['bzip2', 'bz2']) {
         my ($packer, $suffix) = @$_;
       SKIP: {
             skip "no $packer", 1 unless has($packer);
@@ -135,6 +135,27 @@ SKIP: {
     ($file, $output) = take("$directory/shorter");
     like $output, qr/^heapsnap: .*: the core file is cut short: \d+ of \d+ bytes are missing, and no blocks are found in the rest: it lacks .*/m, 'cut very short: why';
     is_exact($core, $live, 'the program by --exe', '--exe', "$build/t/programs/live-blocks");
+    # What is no such thing is refused before any work, not silently without.
+    for ([ '--exe', "$directory/none", 'No such file or directory' ], [ '--exe', $directory, 'no file' ],
+        [ '--exe', "$directory/live", 'no program' ], [ '--sysroot', "$directory/none", 'No such file or directory' ],
+        [ '--sysroot', $core, 'no directory' ]) {
+        my ($option, $path, $why) = @$_;
+        my ($made, $said) = take($core, $option, $path);
+        ok !$made, "$option $path: refused";
+        is $said, "heapsnap: $option $path: $why\n", '... and why';
+    }
+    my $there = "$directory/there.snap";
+    Heapsh::write_file($there, 'mine');
+    my $said = `$build/heapsnap core --file $there $core 2>&1`;
+    is $said, "heapsnap: $there: File exists\n", 'a file of that name: refused';
+    is Heapsh::content($there), 'mine', '... and it stays as it was';
+    is_deeply [ glob "$directory/.there*" ], [], '... and nothing beside it';
+  SKIP: {
+        skip 'sanitizers need terabytes of addresses', 1 if $ENV{SANITIZE};
+        $said = `bash -c 'ulimit -v 30000; exec $build/heapsnap core --file $directory/little.snap $core' 2>&1`;
+        is $said, "heapsnap: $directory/little.snap: out of memory: heapsnap-writer may use 29.3 MiB of address space (ulimit -v)\n",
+            'a limit of addresses: whose it is';
+    }
     my ($elsewhere) = take($core, '--sysroot', $directory);
     ok $elsewhere, 'files that are not in the sysroot';
     like scalar Heapsh::ask($elsewhere, 'info'), qr/No such file/, 'info says so' if $elsewhere;

@@ -116,7 +116,7 @@ for my $arguments ([ 3, 3000 ], [ 2, 3000, 'foreign' ]) {
 my ($core, $live) = crash(3, 1000);
 my @segments = segments($core);
 
-for (['zstd', 'zst'], ['lz4', 'lz4'], ['xz', 'xz']) {
+for (['zstd', 'zst'], ['lz4', 'lz4'], ['xz', 'xz'], ['gzip', 'gz']) {
     my ($packer, $suffix) = @$_;
   SKIP: {
         skip "no $packer", 1 unless has($packer);

@@ -104,8 +104,9 @@ __attribute__((noreturn)) static void be_worker(isolation_work *work, void *cont
 
 struct supervision {
 	const struct heapsnap_process *process;
-	uint64_t deadline_ns; // UINT64_MAX: none
-	uint64_t memory;
+	uint64_t deadline_ns;  // UINT64_MAX: none
+	uint64_t memory;       // bytes that the worker may use
+	const char *memory_by; // whose limit that is, behind the number
 };
 
 static uint64_t now_ns(void)
@@ -178,8 +179,8 @@ HEAP_MAKES_ERROR
 static struct heap_error *too_much(const struct supervision *supervision)
 {
 	return heap_error_create(HEAP_ERROR_MEMORY,
-				 "out of memory: heapsnap-writer may use %.1f MiB",
-				 (double)supervision->memory / 1048576);
+				 "out of memory: heapsnap-writer may use %.1f MiB%s",
+				 (double)supervision->memory / 1048576, supervision->memory_by);
 }
 
 // True if the data that a worker read may have ended it.
@@ -215,8 +216,8 @@ static struct heap_error *judge(const struct supervision *supervision, int statu
 		if (page->code != HEAP_ERROR_MEMORY)
 			return heap_error_create(page->code, "%s", page->message);
 		*again = !last;
-		leave_out(0, "not read: heapsnap-writer may use %.1f MiB",
-			  (double)supervision->memory / 1048576);
+		leave_out(0, "not read: heapsnap-writer may use %.1f MiB%s",
+			  (double)supervision->memory / 1048576, supervision->memory_by);
 		return *again ? NULL : too_much(supervision);
 	}
 	*again = is_crash(status) && !last;
@@ -284,6 +285,21 @@ static struct heap_error *supervise(const struct supervision *supervision, pid_t
 	return too_late(supervision->process);
 }
 
+// What malloc() in the worker may have at most.
+static void note_memory(struct supervision *supervision)
+{
+	struct rlimit data = { RLIM_INFINITY, RLIM_INFINITY }, addresses = data;
+
+	getrlimit(RLIMIT_DATA, &data);
+	getrlimit(RLIMIT_AS, &addresses);
+	supervision->memory = data.rlim_cur;
+	supervision->memory_by = "";
+	if (addresses.rlim_cur < data.rlim_cur) {
+		supervision->memory = addresses.rlim_cur;
+		supervision->memory_by = " of address space (ulimit -v)";
+	}
+}
+
 struct heap_error *isolation_run(const struct heapsnap_process *process, isolation_work *work,
 				 void *context)
 {
@@ -292,13 +308,11 @@ struct heap_error *isolation_run(const struct heapsnap_process *process, isolati
 		.process = process,
 		.deadline_ns = time_ns ? now_ns() + time_ns : UINT64_MAX,
 	};
-	struct rlimit limit = { RLIM_INFINITY, RLIM_INFINITY };
 	struct heap_error *error = NULL;
 	bool again = true;
 	sigset_t signals = awaited_signals();
 
-	getrlimit(RLIMIT_DATA, &limit);
-	supervision.memory = limit.rlim_cur;
+	note_memory(&supervision);
 	sigprocmask(SIG_BLOCK, &signals, NULL);
 	page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (page == MAP_FAILED)
