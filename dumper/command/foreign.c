@@ -318,8 +318,7 @@ static struct heap_error *judge(const char *program, char *text, int status)
 	const char *answer = take_line(&text), *note = take_line(&text), *path;
 
 	if (WIFSIGNALED(status))
-		return heap_error_create(HEAP_ERROR_SYSTEM,
-					 "%s was ended by signal %d", program,
+		return heap_error_create(HEAP_ERROR_SYSTEM, "%s was ended by signal %d", program,
 					 WTERMSIG(status));
 	if (strncmp(answer, "failed ", 7) == 0)
 		return heap_error_create(HEAP_ERROR_SYSTEM, "%s", answer + 7);

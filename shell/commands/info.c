@@ -28,6 +28,49 @@ static const char *format_time(struct session *session, uint64_t time_ns)
 	return session_format(session, "%s", text);
 }
 
+// True of a process that no longer was when the snapshot was taken.
+static bool is_of_core(const struct heap_info *info)
+{
+	return info->origin == HEAP_ORIGIN_CORE || info->taken == HEAP_ORIGIN_CORE;
+}
+
+static void print_time(struct session *session)
+{
+	const struct heap_info *info = &session->snapshot->info;
+	uint64_t age_ns =
+		info->time_ns > info->start_time_ns ? info->time_ns - info->start_time_ns : 0;
+
+	output_text(session->output, "time      %s, ", format_time(session, info->time_ns));
+	// When the process began is known from the library's tables alone.
+	if (info->origin == HEAP_ORIGIN_CORE)
+		output_text(session->output, "when the core file was last written to\n");
+	else
+		output_text(session->output, "%s after the %s\n",
+			    describe_duration(session, age_ns),
+			    info->origin == HEAP_ORIGIN_LIBRARY ? "library was loaded"
+								: "process began");
+}
+
+// What the snapshot cost the program, and the machine.
+static void print_costs(struct session *session)
+{
+	const struct heap_info *info = &session->snapshot->info;
+	struct output *output = session->output;
+
+	if (!is_of_core(info))
+		output_text(output, "pause     %.3f ms, of which the clone took %.3f ms\n",
+			    info->stop_ns / 1e6, info->clone_ns / 1e6);
+	if (info->writer_ns == 0)
+		return;
+	output_text(output, "writing   %s, %s in heapsnap-writer",
+		    describe_duration(session, info->writer_ns),
+		    describe_bytes(session, info->writer_bytes));
+	if (!is_of_core(info))
+		output_text(output, ", %s copied by the program's writes",
+			    describe_bytes(session, info->copied_bytes));
+	output_text(output, "\n");
+}
+
 static void info_process(struct session *session)
 {
 	const struct heap_info *info = &session->snapshot->info;
@@ -37,23 +80,11 @@ static void info_process(struct session *session)
 	output_text(output, "program   %s, pid %" PRIu64 " on %s\n", program, info->pid,
 		    describe_name(session, info->host));
 	output_text(output, "command   %s\n", describe_name(session, info->command));
-	output_text(output, "time      %s, %s after the %s\n", format_time(session, info->time_ns),
-		    describe_duration(session, info->time_ns > info->start_time_ns
-						       ? info->time_ns - info->start_time_ns
-						       : 0),
-		    info->origin == HEAP_ORIGIN_LIBRARY ? "library was loaded" : "process began");
+	print_time(session);
 	output_text(output, "snapshot  number %" PRIu64 " of the process, id %s, by %s\n",
 		    info->serial, describe_name(session, info->id),
 		    describe_name(session, info->maker));
-	output_text(output, "pause     %.3f ms, of which the clone took %.3f ms\n",
-		    info->stop_ns / 1e6, info->clone_ns / 1e6);
-	if (info->writer_ns)
-		output_text(
-			output,
-			"writing   %s, %s in heapsnap-writer, %s copied by the program's writes\n",
-			describe_duration(session, info->writer_ns),
-			describe_bytes(session, info->writer_bytes),
-			describe_bytes(session, info->copied_bytes));
+	print_costs(session);
 	output_string(output, "program", info->program);
 	output_number(output, "pid", info->pid);
 	output_string(output, "host", info->host);

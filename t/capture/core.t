@@ -60,6 +60,11 @@ SKIP: {
     is int($info->{time_ns} / 1e9), $old, "gcore's: the time is the core's";
     cmp_ok $info->{writer_ns}, '<', 3600e9, 'writing took the time since it was opened';
     is waitpid($program->{pid}, WNOHANG), 0, "gcore's: the process lives";
+    my ($file) = take($core);
+    my $text = Heapsh::ask($file, 'info');
+    like $text, qr/^time +[\d-]+ [\d:]+, when the core file was last written to$/m, "gcore's: which time that is";
+    like $text, qr/^writing +[\d.]+ (?:ms|s), [\d.]+ \w+ in heapsnap-writer$/m, '... and how long it took';
+    unlike $text, qr/^pause|after the process began/m, '... no pause, and no beginning that nobody knows';
 }
 kill 'KILL', $program->{pid};
 
