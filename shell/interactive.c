@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/interactive.h"
 
+#include "lib/base/terminal.h"
 #include "lib/base/trust.h"
 #include "shell/command.h"
 #include "shell/series/series.h"
@@ -99,9 +100,7 @@ static char *read_line(struct session *session)
 // One that can show a screen of text.
 static bool is_able_terminal(void)
 {
-	const char *type = getenv("TERM");
-
-	return isatty(STDOUT_FILENO) && type && *type && strcmp(type, "dumb") != 0;
+	return heap_terminal_is_able(STDOUT_FILENO);
 }
 
 // $XDG_CONFIG_HOME/heapsh/heapshrc; nobody needs to have one.

@@ -6,6 +6,7 @@
 #include "lib/base/column.h"
 #include "lib/base/escape.h"
 #include "lib/base/standard_streams.h"
+#include "lib/base/terminal.h"
 #include "lib/snapshot/declarations.h"
 #include "shell/base/command_lines.h"
 #include "shell/command.h"
@@ -305,7 +306,7 @@ static void fill_session(struct session *session, const struct options *options)
 	session->debug_files = options->debug_files.items;
 	session->quiet = options->quiet;
 	session->colours = options->colours;
-	progress_init(&session->progress, isatty(STDERR_FILENO) ? stderr : NULL);
+	progress_init(&session->progress, heap_terminal_is_able(STDERR_FILENO) ? stderr : NULL);
 	session->output =
 		output_create(stdout, options->json ? OUTPUT_JSON : OUTPUT_TEXT, options->colours);
 }

@@ -10,6 +10,7 @@
 #include "dumper/command/progress.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/escape.h"
+#include "lib/base/terminal.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -290,7 +291,7 @@ static void show(struct wait *wait, const struct options *options,
 		 const struct heapsnap_progress *progress)
 {
 	int64_t now = now_ms();
-	bool is_terminal = isatty(STDERR_FILENO);
+	bool is_terminal = heap_terminal_is_able(STDERR_FILENO);
 	char text[PROGRESS_TEXT_MAX];
 
 	if (!progress_is_writing(progress) || (!options->is_verbose && !is_terminal) ||

@@ -5,6 +5,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/escape.h"
 #include "lib/base/standard_streams.h"
+#include "lib/base/terminal.h"
 #include "lib/series/trend.h"
 #include "shell/series/exit_note.h"
 #include "shell/series/chart.h"
@@ -229,7 +230,7 @@ HEAP_MUST_CHECK
 static struct heap_error *read_all(struct reading *reading, const struct options *options,
 				   char *const *files)
 {
-	bool progress = !options->quiet && isatty(STDERR_FILENO);
+	bool progress = !options->quiet && heap_terminal_is_able(STDERR_FILENO);
 
 	for (size_t i = 0; files[i]; i++) {
 		if (progress)

@@ -5,6 +5,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/escape.h"
 #include "lib/base/standard_streams.h"
+#include "lib/base/terminal.h"
 #include "shell/export/export.h"
 #include "shell/words/operand.h"
 #include "shell/base/options.h"
@@ -152,7 +153,8 @@ static struct heap_error *export_one(const char *snapshot, const struct options 
 
 	if (error)
 		return error;
-	progress_init(&session.progress, !options->quiet && isatty(STDERR_FILENO) ? stderr : NULL);
+	progress_init(&session.progress,
+		      !options->quiet && heap_terminal_is_able(STDERR_FILENO) ? stderr : NULL);
 	session_set_conservative(&session, options->conservative);
 	session_begin_command(&session, false);
 	session.output = output_create(stdout, OUTPUT_TEXT, false);

@@ -12,6 +12,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/escape.h"
 #include "lib/base/standard_streams.h"
+#include "lib/base/terminal.h"
 #include "shell/print/describe.h"
 #include "shell/base/format.h"
 #include "shell/base/table.h"
@@ -313,7 +314,7 @@ HEAP_MUST_CHECK
 static struct heap_error *run(struct reading *reading, struct session *session,
 			      const struct options *options, char *const *files, size_t *count)
 {
-	bool progress = !options->quiet && isatty(STDERR_FILENO);
+	bool progress = !options->quiet && heap_terminal_is_able(STDERR_FILENO);
 	CLEANUP(candidates_deinit) struct candidates candidates = { 0 };
 
 	for (uint32_t i = 0; files[i]; i++) {

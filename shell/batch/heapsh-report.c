@@ -8,6 +8,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/escape.h"
 #include "lib/base/standard_streams.h"
+#include "lib/base/terminal.h"
 #include "shell/base/format.h"
 #include "shell/base/options.h"
 #include "shell/report/report.h"
@@ -74,7 +75,7 @@ HEAP_MUST_CHECK
 static struct heap_error *run(struct session *session, char *const *files, size_t count,
 			      const struct options *options)
 {
-	bool progress = !options->quiet && isatty(STDERR_FILENO);
+	bool progress = !options->quiet && heap_terminal_is_able(STDERR_FILENO);
 	char size[FORMAT_BYTES_MAX];
 	uint64_t bytes = 0;
 

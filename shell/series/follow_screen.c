@@ -4,6 +4,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/escape.h"
 #include "lib/base/standard_streams.h"
+#include "lib/base/terminal.h"
 #include "shell/base/format.h"
 #include "shell/print/describe.h"
 
@@ -426,10 +427,7 @@ static struct heap_error *print_all(struct screen *screen)
 // One that has the alternate screen and the cursor's movements of ECMA-48.
 static bool is_able_terminal(struct screen *screen)
 {
-	const char *type = getenv("TERM");
-
-	return isatty(STDOUT_FILENO) && type && *type && strcmp(type, "dumb") != 0 &&
-	       !output_is_json(screen->session->output) &&
+	return heap_terminal_is_able(STDOUT_FILENO) && !output_is_json(screen->session->output) &&
 	       tcgetattr(STDIN_FILENO, &screen->saved) == 0;
 }
 

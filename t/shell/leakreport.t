@@ -158,10 +158,15 @@ answers '--help', ['--help'], $usage, '', 0;
 
 # Where somebody watches: progress, and the summary before the candidates.
 my $watched = $second =~ s/\A(.*?\n)\n(.*)\z/$2\n$1/sr;
-my $terminal = qx($Sample::build/t/helper/terminal $report -1 @file[0 .. 2]);
+my $terminal = qx(TERM=xterm $Sample::build/t/helper/terminal $report -1 @file[0 .. 2]);
 $terminal =~ s/\r//g;
 is $terminal, join('', map { "[$_]: $file[$_]\n" } 0 .. 2) . $watched, 'progress on a terminal';
-$terminal = qx($Sample::build/t/helper/terminal $report -q -1 @file[0 .. 2]);
+for my $type ('TERM=dumb', '-u TERM') {
+    $terminal = qx(env $type $Sample::build/t/helper/terminal $report -1 @file[0 .. 2]);
+    $terminal =~ s/\r//g;
+    is $terminal, $watched, "none on a terminal that can do nothing: $type";
+}
+$terminal = qx(TERM=xterm $Sample::build/t/helper/terminal $report -q -1 @file[0 .. 2]);
 $terminal =~ s/\r//g;
 is $terminal, $watched, 'none if it is to be quiet';
 done_testing;
