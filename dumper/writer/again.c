@@ -345,9 +345,8 @@ static struct heap_error *keep_old_types(struct again *again)
 	for (heap_object_id i = 0; i < old->object_count; i++) {
 		if (!has_lost_name(again, i))
 			continue;
-		snapshot->type[i] = map[kept_map[old->type[i]]];
-		HEAP_TRY(names_set(&again->capture.names, i, snapshot->type[i], old->elements[i],
-				   old->evidence[i]));
+		HEAP_TRY(names_set(&again->capture.names, i, map[kept_map[old->type[i]]],
+				   old->elements[i], old->evidence[i]));
 	}
 	return NULL;
 }
@@ -429,13 +428,15 @@ static struct heap_error *make_names(struct capture *capture)
 	struct heap_snapshot *snapshot = &capture->snapshot;
 	size_t count = (size_t)snapshot->object_count + 1;
 
+	snapshot->type = calloc(count, sizeof(*snapshot->type));
 	snapshot->elements = calloc(count, sizeof(*snapshot->elements));
 	snapshot->evidence = calloc(count, sizeof(*snapshot->evidence));
-	if (!snapshot->elements || !snapshot->evidence)
+	if (!snapshot->type || !snapshot->elements || !snapshot->evidence)
 		return heap_error_out_of_memory();
 	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
 		const struct name *name = names_of(&capture->names, i);
 
+		snapshot->type[i] = name->type;
 		snapshot->elements[i] = name->elements;
 		snapshot->evidence[i] = name->evidence;
 	}

@@ -75,14 +75,16 @@ static void make_backtraces(const struct capture *capture, heap_object_id first,
 		values[own[at].object - first] = own[at].backtrace;
 }
 
-// Elements and evidence, where types were wanted.
+// Types, elements and evidence, where types were wanted.
 static void make_names(const struct names *names, enum heap_columns column, heap_object_id first,
 		       uint32_t count, uint64_t *values)
 {
 	for (uint32_t i = 0; names->of && i < count; i++) {
 		const struct name *name = names_of(names, first + i);
 
-		values[i] = column == HEAP_COLUMN_ELEMENTS ? name->elements : name->evidence;
+		values[i] = column == HEAP_COLUMN_TYPE       ? name->type
+			    : column == HEAP_COLUMN_ELEMENTS ? name->elements
+							     : name->evidence;
 	}
 }
 
@@ -97,7 +99,8 @@ static void make_column(void *context, enum heap_columns column, heap_object_id 
 
 	if (column == HEAP_COLUMN_BACKTRACE)
 		make_backtraces(capture, first, count, values);
-	if (column == HEAP_COLUMN_ELEMENTS || column == HEAP_COLUMN_EVIDENCE)
+	if (column == HEAP_COLUMN_TYPE || column == HEAP_COLUMN_ELEMENTS ||
+	    column == HEAP_COLUMN_EVIDENCE)
 		make_names(&capture->names, column, first, count, values);
 	for (uint32_t i = 0; i < count; i++) {
 		if (column == HEAP_COLUMN_ADDRESS)
@@ -299,8 +302,8 @@ static struct heap_error *drop_types(struct capture *capture)
 
 	heap_types_deinit(&snapshot->types);
 	snapshot->types = (struct heap_types){ 0 };
-	for (heap_object_id i = 0; snapshot->type && i < capture->objects.count; i++) {
-		snapshot->type[i] = snapshot->conflict_type[i] = HEAP_NO_TYPE;
+	for (heap_object_id i = 0; capture->names.of && i < capture->objects.count; i++) {
+		snapshot->conflict_type[i] = HEAP_NO_TYPE;
 		snapshot->conflicts[i] = 0;
 		names_take(&capture->names, i);
 	}
@@ -319,8 +322,8 @@ static void need_types(const struct capture *capture, bool *needed)
 	needed[HEAP_NO_TYPE] = true;
 	for (heap_type_id i = 1; i < snapshot->types.count; i++)
 		needed[i] = snapshot->types.types[i].kind == HEAP_TYPE_BASE;
-	for (heap_object_id i = 0; snapshot->type && i < capture->objects.count; i++)
-		needed[snapshot->type[i]] = needed[snapshot->conflict_type[i]] = true;
+	for (heap_object_id i = 0; capture->names.of && i < capture->objects.count; i++)
+		needed[names_type(&capture->names, i)] = needed[snapshot->conflict_type[i]] = true;
 	for (uint32_t i = 0; i < snapshot->part_count; i++)
 		needed[snapshot->parts[i].type] = true;
 	for (heap_root_id i = 0; i < snapshot->root_count; i++)
@@ -332,8 +335,8 @@ static void renumber_types(struct capture *capture, const heap_type_id *map)
 {
 	struct heap_snapshot *snapshot = &capture->snapshot;
 
-	for (heap_object_id i = 0; snapshot->type && i < capture->objects.count; i++) {
-		snapshot->type[i] = map[snapshot->type[i]];
+	names_renumber(&capture->names, map);
+	for (heap_object_id i = 0; capture->names.of && i < capture->objects.count; i++) {
 		// Few have one: memory that was not touched stays so.
 		if (snapshot->conflict_type[i] != HEAP_NO_TYPE)
 			snapshot->conflict_type[i] = map[snapshot->conflict_type[i]];

@@ -177,7 +177,7 @@ static void many_wait_for_names(void **state)
 	assert_non_null(names.awaited_of);
 	for (uint32_t i = 0; i < OBJECTS; i++) {
 		assert_int_equal(names_of(&names, i)->type, 5);
-		assert_int_equal(names.list[names_awaited(&names, i)].type, 6 + i);
+		assert_int_equal(names_get(&names, names_awaited(&names, i))->type, 6 + i);
 	}
 	names_end_waiting(&names);
 	assert_null(names.awaited_of);
@@ -186,7 +186,42 @@ static void many_wait_for_names(void **state)
 	names_deinit(&names);
 }
 
+// Threads read names while others are found.
+static void names_never_move(void **state)
+{
+	const struct name *first;
+	struct names names;
+
+	(void)state;
+	assert_null(names_init(&names, OBJECTS));
+	first = names_get(&names, find_name(&names, 5));
+	for (uint32_t i = 0; i < KINDS; i++)
+		assert_int_equal(names_get(&names, find_name(&names, 6 + i))->type, 6 + i);
+	assert_int_equal(names.count, KINDS + 2);
+	assert_ptr_equal(names_get(&names, find_name(&names, 5)), first);
+	assert_int_equal(first->type, 5);
+	names_deinit(&names);
+}
+
+static void types_get_new_numbers(void **state)
+{
+	const heap_type_id map[] = { HEAP_NO_TYPE, 3, HEAP_NO_TYPE, 1 };
+	struct names names;
+
+	(void)state;
+	assert_null(names_init(&names, OBJECTS));
+	for (uint32_t i = 0; i <= 3; i++)
+		assert_null(names_set(&names, i, i, 10 + i, HEAP_EVIDENCE_VOTE));
+	names_renumber(&names, map);
+	for (uint32_t i = 0; i <= 3; i++) {
+		assert_int_equal(names_type(&names, i), map[i]);
+		assert_int_equal(names_of(&names, i)->elements, 10 + i);
+	}
+	names_deinit(&names);
+}
+
 UNIT_TESTS("objects", cmocka_unit_test(births_of_groups_and_objects),
 	   cmocka_unit_test(births_of_replaced_objects), cmocka_unit_test(keeps_addresses),
 	   cmocka_unit_test(too_many_are_refused), cmocka_unit_test(keeps_many_kinds),
-	   cmocka_unit_test(waits_for_names), cmocka_unit_test(many_wait_for_names))
+	   cmocka_unit_test(waits_for_names), cmocka_unit_test(many_wait_for_names),
+	   cmocka_unit_test(names_never_move), cmocka_unit_test(types_get_new_numbers))

@@ -26,7 +26,6 @@ static void fetch(const struct inference *inference, heap_object_id object)
 	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
 
 	claims_prefetch(&inference->claims, object);
-	heap_prefetch_to_write(&snapshot->type[object]);
 	heap_prefetch_to_write(&inference->capture->names.of[object]);
 	heap_prefetch(&snapshot->edge_first[object]);
 	kinds_prefetch(inference, object);
@@ -50,16 +49,6 @@ static struct heap_error *add_edges(struct named_part *part, size_t claim, uint3
 		part->room -= taken > 0 ? taken : 1;
 	} while (first < end);
 	return NULL;
-}
-
-static void set_type(struct inference *inference, heap_object_id object, heap_type_id type,
-		     struct named_part *part)
-{
-	struct heap_snapshot *snapshot = &inference->capture->snapshot;
-
-	part->applied++;
-	part->named += snapshot->type[object] == HEAP_NO_TYPE;
-	snapshot->type[object] = type;
 }
 
 // Notes for the join which kind has news, and which type its name is of.
@@ -98,11 +87,13 @@ static struct heap_error *name_piece(void *context, size_t number, void *result)
 			fetch(inference, taken->objects[i + PREFETCH_DISTANCE]);
 		progress_step();
 
+		bool is_new = inference_type(inference, object) == HEAP_NO_TYPE;
 		const struct name *name = claims_settle(&inference->claims, applying->rank, i);
 
 		if (!name)
 			continue;
-		set_type(inference, object, name->type, part);
+		part->applied++;
+		part->named += is_new;
 		HEAP_TRY(note(inference, object, name->type, part));
 		HEAP_TRY(add_edges(part, i, edge_first[object], edge_first[object + 1]));
 	}

@@ -410,7 +410,7 @@ static heap_type_id header_type(const struct capture *capture, uint64_t size)
 
 	for (int round = 0; round < 2; round++) {
 		for (heap_object_id i = 0; i < capture->objects.count; i++) {
-			heap_type_id type = capture->snapshot.type[i];
+			heap_type_id type = names_type(&capture->names, i);
 
 			if (!(capture->objects.flags[i] & ARENA_HEADER) || type == HEAP_NO_TYPE ||
 			    objects_size(&capture->objects, i) != size)
@@ -457,11 +457,11 @@ static struct heap_error *join_parts(const struct arena_pieces *pieces,
 
 	for (heap_object_id i = 0; i < objects->count; i++) {
 		heap_object_id whole = wholes[i];
-		struct heap_part part = { whole,
-					  objects_address(objects, i) -
-						  objects_address(&pieces->whole, whole),
-					  snapshot->type[i], names_of(&capture->names, i)->elements,
-					  names_of(&capture->names, i)->evidence };
+		struct heap_part part = {
+			whole, objects_address(objects, i) - objects_address(&pieces->whole, whole),
+			names_type(&capture->names, i), names_of(&capture->names, i)->elements,
+			names_of(&capture->names, i)->evidence
+		};
 
 		if (part.type == HEAP_NO_TYPE && (objects->flags[i] & ARENA_HEADER)) {
 			part.type = headers[objects_size(objects, i) / WORD];
@@ -505,7 +505,6 @@ static struct heap_error *join_columns(const struct arena_pieces *pieces, struct
 {
 	struct heap_snapshot *snapshot = &capture->snapshot;
 
-	JOIN_COLUMN(snapshot->type);
 	JOIN_COLUMN(capture->names.of);
 	JOIN_COLUMN(snapshot->conflict_type);
 	JOIN_COLUMN(snapshot->conflicts);
@@ -514,7 +513,6 @@ static struct heap_error *join_columns(const struct arena_pieces *pieces, struct
 		const struct arena *arena = &pieces->arenas.list[i];
 		bool is_struct = arena->type != HEAP_NO_TYPE;
 
-		snapshot->type[arena->object] = arena->type;
 		HEAP_TRY(names_set(&capture->names, arena->object, arena->type, is_struct,
 				   is_struct ? HEAP_EVIDENCE_EMBEDDING : HEAP_EVIDENCE_POOL));
 	}

@@ -69,7 +69,7 @@ static bool read_edge(const struct inference *inference, const struct heap_repet
 	const struct layouts *layouts = &inference->layouts;
 	uint64_t slot = snapshot->edge_slot[edge] * UINT64_C(8);
 	uint64_t prefix = inference_prefix(inference, holder);
-	heap_type_id type = snapshot->type[holder];
+	heap_type_id type = inference_type(inference, holder);
 	uint64_t offset = slot - prefix, size = layouts_size(layouts, type);
 	const struct heap_slots *slots;
 	uint32_t first, end;
@@ -100,7 +100,7 @@ static struct heap_error *visit_holder(struct search *search, heap_object_id hol
 	const struct heap_repetition *repetition;
 	struct length_pointer pointer;
 
-	HEAP_TRY(heap_repetitions_find(&inference->repetitions, snapshot->type[holder],
+	HEAP_TRY(heap_repetitions_find(&inference->repetitions, inference_type(inference, holder),
 				       &repetition));
 	if (!heap_repetition_has_slots(repetition))
 		return NULL;
@@ -119,14 +119,15 @@ HEAP_MUST_CHECK
 static struct heap_error *visit_all(struct search *search, visitor visit, bool only_samples)
 {
 	const struct inference *inference = search->inference;
-	const heap_type_id *types = inference->capture->snapshot.type;
 
 	for (heap_object_id i = 0; i < inference->capture->objects.count && !progress_is_late();
 	     i++) {
+		heap_type_id type = inference_type(inference, i);
+
 		progress_step();
-		if (only_samples && !sampler_takes(&search->samplers[types[i]]))
+		if (only_samples && !sampler_takes(&search->samplers[type]))
 			continue;
-		if (layouts_is_compound(&inference->layouts, types[i]))
+		if (layouts_is_compound(&inference->layouts, type))
 			HEAP_TRY(visit_holder(search, i, visit));
 	}
 	return NULL;

@@ -659,7 +659,7 @@ static struct heap_error *wrap_all(const struct block_prefixes *prefixes, struct
 				   struct wrappers *wrappers)
 {
 	for (heap_object_id i = 0; i < capture->objects.count; i++) {
-		struct wrapper wrapper = { .body = capture->snapshot.type[i],
+		struct wrapper wrapper = { .body = names_type(&capture->names, i),
 					   .prefix = prefixes->of[i] };
 
 		progress_step();
@@ -673,10 +673,9 @@ static struct heap_error *wrap_all(const struct block_prefixes *prefixes, struct
 			(name->elements > 1 &&
 			 !heap_types_flexible(&capture->snapshot.types, wrapper.body, NULL, NULL));
 		HEAP_TRY(find_wrapper(&capture->snapshot.types, wrappers, &wrapper));
-		capture->snapshot.type[i] = wrapper.type;
-		if (wrapper.is_array) // the prefix counts as an element
-			HEAP_TRY(names_set(&capture->names, i, wrapper.type, name->elements + 1,
-					   name->evidence));
+		// The prefix counts as an element of an array.
+		HEAP_TRY(names_set(&capture->names, i, wrapper.type,
+				   name->elements + wrapper.is_array, name->evidence));
 	}
 	return NULL;
 }

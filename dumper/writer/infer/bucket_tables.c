@@ -324,8 +324,7 @@ static bool may_be_table(const struct inference *inference, heap_object_id objec
 		return false;
 	return rank == RANK_NONE ||
 	       (rank >= RANK_STRING && rank == claims->name_rank[object] &&
-		layouts_is_character(&inference->layouts,
-				     inference->capture->snapshot.type[object]));
+		layouts_is_character(&inference->layouts, inference_type(inference, object)));
 }
 
 // Notes a pointer at an offset of a value, if it may lead into a table.
@@ -407,7 +406,7 @@ static struct heap_error *find_tables(struct search *search)
 	const struct pools *pools = &inference->pools;
 
 	for (heap_object_id i = 0; i < capture->objects.count && !progress_is_late(); i++) {
-		heap_type_id type = capture->snapshot.type[i];
+		heap_type_id type = names_type(&capture->names, i);
 		uint64_t prefix = inference_prefix(inference, i);
 
 		progress_step();

@@ -46,8 +46,7 @@ static bool may_be_bytes(const struct inference *inference, const struct byte_po
 		uint32_t at = 0;
 
 		if (claims_are_good(&inference->claims, target) &&
-		    layouts_is_compound(&inference->layouts,
-					inference->capture->snapshot.type[target]))
+		    layouts_is_compound(&inference->layouts, inference_type(inference, target)))
 			return false;
 		while (at < found && sizes[at] != size)
 			at++;

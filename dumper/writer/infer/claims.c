@@ -104,7 +104,7 @@ static void clear_waits(struct claims *claims, heap_object_id object)
 // The name that an object waits for.
 static const struct name *awaited(const struct claims *claims, heap_object_id object)
 {
-	return &claims->names->list[names_awaited(claims->names, object)];
+	return names_get(claims->names, names_awaited(claims->names, object));
 }
 
 bool claims_are_futile(const struct claims *claims, enum rank rank, heap_object_id object)

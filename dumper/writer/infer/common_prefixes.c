@@ -180,7 +180,7 @@ uint32_t common_prefixes_of(const struct inference *inference, heap_object_id ob
 
 	if (claims_are_good(&inference->claims, object))
 		return common_prefixes_of_type(&inference->common_prefixes,
-					       inference->capture->snapshot.type[object]);
+					       inference_type(inference, object));
 	for (uint32_t at = inference->hints.head[object]; at != NO_HINT && !found;
 	     at = inference->hints.list[at].next) {
 		progress_step();
@@ -254,7 +254,7 @@ struct heap_error *common_prefixes_sample(const struct inference *inference,
 		return NULL;
 	progress_steps(inference->capture->objects.count);
 	for (heap_object_id i = 0; i < inference->capture->objects.count; i++) {
-		heap_type_id type = inference->capture->snapshot.type[i];
+		heap_type_id type = inference_type(inference, i);
 		uint32_t base = common_prefixes_of_type(&inference->common_prefixes, type);
 		struct prefix_samples *samples;
 

@@ -66,7 +66,7 @@ static bool is_weak_array(const struct inference *inference, heap_object_id obje
 {
 	return inference->claims.name_rank[object] >= RANK_ARRAY &&
 	       inference->claims.name_rank[object] < RANK_NONE &&
-	       layouts_is_compound(&inference->layouts, inference->capture->snapshot.type[object]);
+	       layouts_is_compound(&inference->layouts, inference_type(inference, object));
 }
 
 // Keeps the preferred one of the conflicting types that fit, whatever their order.
@@ -153,7 +153,7 @@ static struct heap_error *weigh(const struct inference *inference, bool finds_su
 
 		if (!layouts_is_compound(layouts, pointee))
 			return NULL;
-		if (capture->snapshot.type[target] == pointee ||
+		if (names_type(&capture->names, target) == pointee ||
 		    inference_has(inference, target, pointee, interior))
 			return finds_support ? heap_array_append(&part->supported, target) : NULL;
 		if (interior > 0 && (inference_is_raw(inference, target, interior) ||
@@ -198,7 +198,7 @@ static struct heap_error *weigh_slot(const struct weighing *weighing,
 static void fetch(const struct inference *inference, heap_object_id object)
 {
 	heap_prefetch(&inference->claims.rank[object]);
-	heap_prefetch(&inference->capture->snapshot.type[object]);
+	heap_prefetch(&inference->capture->names.of[object]);
 }
 
 // --- in several threads ----------------------------------------------------------
@@ -248,7 +248,8 @@ static struct heap_error *weigh_piece(void *context, size_t number, void *result
 		struct edges edges = { object, at, next < end ? next : end };
 
 		at = edges.end;
-		if (edges.first == edges.end || snapshot->type[object] == HEAP_NO_TYPE)
+		if (edges.first == edges.end ||
+		    inference_type(weighing->inference, object) == HEAP_NO_TYPE)
 			continue;
 
 		const struct held_value value = inference_value(weighing->inference, object);
@@ -300,14 +301,13 @@ static void release_piece(void *result)
 HEAP_MUST_CHECK
 static struct heap_error *visit_types(struct inference *inference)
 {
-	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
 	CLEANUP_FREE uint8_t *visited = calloc(inference->layouts.types->count / 8 + 1, 1);
 	const struct heap_repetition *repetition;
 
 	if (!visited)
 		return heap_error_out_of_memory();
 	for (heap_object_id i = 0; i < inference->capture->objects.count; i++) {
-		heap_type_id type = snapshot->type[i];
+		heap_type_id type = inference_type(inference, i);
 
 		if (type == HEAP_NO_TYPE || heap_bit_get(visited, type))
 			continue;
@@ -363,7 +363,7 @@ static struct heap_error *weigh_roots(const struct weighing *weighing, struct pa
 static bool is_refuted(const struct inference *inference, const struct content *content, int other)
 {
 	heap_object_id object = content->object;
-	heap_type_id type = inference->capture->snapshot.type[object];
+	heap_type_id type = inference_type(inference, object);
 	int own = content_score(inference, content, type,
 				names_of(&inference->capture->names, object)->elements);
 
@@ -403,7 +403,7 @@ static struct heap_error *contradicts_itself(struct inference *inference, heap_o
 	const struct heap_repetition *repetition;
 	int against = 0;
 
-	HEAP_TRY(heap_repetitions_find(&inference->repetitions, snapshot->type[object],
+	HEAP_TRY(heap_repetitions_find(&inference->repetitions, inference_type(inference, object),
 				       &repetition));
 	for (uint32_t i = snapshot->edge_first[object]; i < snapshot->edge_first[object + 1]; i++) {
 		uint64_t slot = snapshot->edge_slot[i] * UINT64_C(8);

@@ -117,7 +117,7 @@ static int simple_score(const struct inference *inference, heap_object_id target
 			heap_type_id pointee)
 {
 	if (inference->claims.name_rank[target] > RANK_VOTE ||
-	    !layouts_is_compound(&inference->layouts, inference->capture->snapshot.type[target]) ||
+	    !layouts_is_compound(&inference->layouts, inference_type(inference, target)) ||
 	    inference_is_raw(inference, target, interior))
 		return CONFIRMED;
 	return interior > 0 && inference_has(inference, target, pointee, interior) ? 0

@@ -101,7 +101,7 @@ static struct heap_error *note_ranges(const struct texts *texts, struct held_par
 	const struct heap_snapshot *snapshot = &capture->snapshot;
 
 	for (heap_object_id object = 0; object < capture->objects.count; object++) {
-		heap_type_id type = snapshot->type[object];
+		heap_type_id type = names_type(&capture->names, object);
 
 		if (!concerns(texts, held, type))
 			continue;
@@ -142,7 +142,7 @@ static void remove_from_objects(struct held_parts *held, const struct texts *tex
 	uint32_t kept = 0, edge = 0;
 
 	for (heap_object_id object = 0; object < objects->count; object++) {
-		heap_type_id type = snapshot->type[object];
+		heap_type_id type = names_type(&capture->names, object);
 		uint32_t end = snapshot->edge_first[object + 1];
 		bool is_concerned = concerns(texts, held, type);
 		struct held_range range;

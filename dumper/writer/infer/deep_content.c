@@ -50,7 +50,7 @@ static struct heap_error *mark_near(struct deep_content *deep)
 	for (heap_object_id i = 0; i < capture->objects.count && !progress_is_late(); i++) {
 		progress_step();
 		if (claims_are_good(&inference->claims, i))
-			deep->near[capture->snapshot.type[i]] = 1;
+			deep->near[names_type(&capture->names, i)] = 1;
 	}
 	return NULL;
 }
@@ -126,8 +126,7 @@ static int text_score(const struct deep_content *deep, heap_object_id target)
 	struct content ahead;
 
 	if (inference->claims.name_rank[target] != RANK_NONE)
-		return layouts_is_character(&inference->layouts,
-					    inference->capture->snapshot.type[target])
+		return layouts_is_character(&inference->layouts, inference_type(inference, target))
 			       ? AGREES
 			       : 0;
 	content_read(inference, target, deep->ahead, &ahead);

@@ -286,8 +286,8 @@ static void nominate(const struct inference *inference, const struct kind *kind,
 		if (!claims_are_good(&inference->claims, object))
 			continue;
 		if (ballot->lead == 0)
-			ballot->type = inference->capture->snapshot.type[object];
-		if (ballot->type == inference->capture->snapshot.type[object])
+			ballot->type = inference_type(inference, object);
+		if (ballot->type == inference_type(inference, object))
 			ballot->lead++;
 		else
 			ballot->lead--;
@@ -307,7 +307,7 @@ static void vote(const struct inference *inference, const struct kind *kind, str
 		if (!claims_are_good(&inference->claims, object))
 			continue;
 		ballot->voters++;
-		ballot->votes += inference->capture->snapshot.type[object] == ballot->type;
+		ballot->votes += inference_type(inference, object) == ballot->type;
 	}
 }
 

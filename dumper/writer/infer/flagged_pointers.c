@@ -100,7 +100,7 @@ static struct heap_error *note_object(struct inference *inference, heap_object_i
 				      uint8_t *plain)
 {
 	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
-	heap_type_id type = snapshot->type[object];
+	heap_type_id type = inference_type(inference, object);
 	uint64_t prefix = inference_prefix(inference, object);
 	const struct heap_repetition *repetition;
 
@@ -127,7 +127,6 @@ HEAP_MUST_CHECK
 static struct heap_error *note_all(struct inference *inference, uint8_t *plain)
 {
 	struct flagged_pointers *pointers = &inference->flagged_pointers;
-	const heap_type_id *types = inference->capture->snapshot.type;
 	heap_object_id objects = inference->capture->objects.count;
 	CLEANUP_FREE bool *holds =
 		calloc((size_t)inference->layouts.types->count + 1, sizeof(*holds));
@@ -141,7 +140,7 @@ static struct heap_error *note_all(struct inference *inference, uint8_t *plain)
 	}
 	holds[HEAP_NO_TYPE] = false;
 	for (heap_object_id i = 0; i < objects; i++) {
-		if (holds[types[i]])
+		if (holds[inference_type(inference, i)])
 			HEAP_TRY(note_object(inference, i, plain));
 	}
 	progress_steps(objects);

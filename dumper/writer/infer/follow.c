@@ -213,7 +213,7 @@ struct heap_error *inference_apply(struct inference *inference, const struct typ
 		return claims_add(&inference->claims, edge->rank,
 				  &(struct claim){ pointer.target, edge->type, edge->elements,
 						   HEAP_EVIDENCE_POINTER, pointer.is_sure });
-	pointer.holder_type = snapshot->type[edge->object];
+	pointer.holder_type = inference_type(inference, edge->object);
 	pointer.holder = inference_address(inference, edge->object);
 	if (edge->count == 1 && flagged_pointers_concern(inference, edge->slots->pointee,
 							 pointer.target, pointer.interior))
@@ -285,20 +285,17 @@ bool inference_type_has(const struct inference *inference, heap_type_id type, he
 bool inference_has(const struct inference *inference, heap_object_id object, heap_type_id part,
 		   uint64_t interior)
 {
-	return inference_type_has(inference, inference->capture->snapshot.type[object], part,
-				  interior);
+	return inference_type_has(inference, inference_type(inference, object), part, interior);
 }
 
 bool inference_is_raw(const struct inference *inference, heap_object_id object, uint64_t interior)
 {
-	return inference->capture->snapshot.type[object] == HEAP_NO_TYPE ||
-	       layouts_is_raw(&inference->layouts, inference->capture->snapshot.type[object],
-			      interior);
+	return inference_type(inference, object) == HEAP_NO_TYPE ||
+	       layouts_is_raw(&inference->layouts, inference_type(inference, object), interior);
 }
 
 struct heap_error *inference_count_types(const struct inference *inference, uint32_t **result)
 {
-	const heap_type_id *types = inference->capture->snapshot.type;
 	heap_object_id objects = inference->capture->objects.count;
 	uint32_t *counts = calloc((size_t)inference->layouts.types->count + 1, sizeof(*counts));
 
@@ -306,17 +303,14 @@ struct heap_error *inference_count_types(const struct inference *inference, uint
 	if (!counts)
 		return heap_error_out_of_memory();
 	for (heap_object_id i = 0; i < objects; i++)
-		counts[types[i]]++;
+		counts[inference_type(inference, i)]++;
 	progress_steps(objects);
 	return NULL;
 }
 
 void inference_unname(struct inference *inference, heap_object_id object)
 {
-	struct heap_snapshot *snapshot = &inference->capture->snapshot;
-
 	claims_withdraw(&inference->claims, object);
 	inference->kinds.kinds[kinds_of(inference, object)].named = 0;
-	snapshot->type[object] = HEAP_NO_TYPE;
 	names_take(&inference->capture->names, object);
 }

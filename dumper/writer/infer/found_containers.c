@@ -44,7 +44,6 @@ static struct heap_error *set(struct naming *naming, heap_object_id object, heap
 {
 	if (has_name(naming, object))
 		return NULL;
-	naming->capture->snapshot.type[object] = type;
 	return names_set(&naming->capture->names, object, type, elements, evidence);
 }
 

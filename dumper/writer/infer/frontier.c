@@ -64,7 +64,7 @@ static struct heap_error *find_edges(struct inference *inference, heap_object_id
 	uint64_t size = inference_size(inference, object);
 	const struct heap_repetition *repetition;
 
-	HEAP_TRY(heap_repetitions_find(&inference->repetitions, snapshot->type[object],
+	HEAP_TRY(heap_repetitions_find(&inference->repetitions, inference_type(inference, object),
 				       &repetition));
 
 	bool has_slots = heap_repetition_has_slots(repetition);

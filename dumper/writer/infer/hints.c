@@ -318,9 +318,7 @@ enum verdict hints_ask(const struct inference *inference, heap_object_id object,
 
 enum verdict hints_ask_named(const struct inference *inference, heap_object_id object)
 {
-	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
-
-	return ask_all(inference, object, snapshot->type[object],
+	return ask_all(inference, object, inference_type(inference, object),
 		       names_of(&inference->capture->names, object)->elements == 1);
 }
 

@@ -395,11 +395,9 @@ static struct heap_error *add_columns(struct capture *capture)
 {
 	size_t count = (size_t)capture->objects.count + 1;
 
-	capture->snapshot.type = calloc(count, sizeof(*capture->snapshot.type));
 	capture->snapshot.conflict_type = calloc(count, sizeof(*capture->snapshot.conflict_type));
 	capture->snapshot.conflicts = calloc(count, sizeof(*capture->snapshot.conflicts));
-	if (!capture->snapshot.type || !capture->snapshot.conflict_type ||
-	    !capture->snapshot.conflicts)
+	if (!capture->snapshot.conflict_type || !capture->snapshot.conflicts)
 		return heap_error_out_of_memory();
 	return names_init(&capture->names, capture->objects.count);
 }

@@ -124,6 +124,12 @@ static inline heap_site_id inference_site(const struct inference *inference, hea
 	return capture->site_of_kind[objects_kind(&capture->objects, object)];
 }
 
+/** The type of an object, HEAP_NO_TYPE: it has none. Thread-safe while claims are added. */
+static inline heap_type_id inference_type(const struct inference *inference, heap_object_id object)
+{
+	return names_type(&inference->capture->names, object);
+}
+
 /** The length of a block's prefix; see block_prefixes.h. */
 static inline uint32_t inference_prefix(const struct inference *inference, heap_object_id object)
 {
@@ -210,7 +216,7 @@ struct heap_error *inference_count_types(const struct inference *inference, uint
 static inline struct held_value inference_value(const struct inference *inference,
 						heap_object_id object)
 {
-	return held_parts_value(inference->held, inference->capture->snapshot.type[object],
+	return held_parts_value(inference->held, inference_type(inference, object),
 				inference_address(inference, object), object);
 }
 

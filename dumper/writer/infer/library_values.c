@@ -172,7 +172,7 @@ static bool is_control_block(const struct library_values *values, uint64_t addre
 		return false;
 	name = heap_types_string(
 		&capture->snapshot.types,
-		capture->snapshot.types.types[capture->snapshot.type[object]].name);
+		capture->snapshot.types.types[names_type(&capture->names, object)].name);
 	return strncmp(name, names[0], strlen(names[0])) == 0 ||
 	       strncmp(name, names[1], strlen(names[1])) == 0;
 }

@@ -92,21 +92,19 @@ static int compare_known(const void *left, const void *right)
 // True if pointers have given a block one struct as its type.
 static bool is_known(const struct inference *inference, heap_object_id object)
 {
-	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
-
-	return layouts_is_compound(&inference->layouts, snapshot->type[object]) &&
+	return layouts_is_compound(&inference->layouts, inference_type(inference, object)) &&
 	       (names_of(&inference->capture->names, object)->elements == 1 ||
-		layouts_is_flexible(&inference->layouts, snapshot->type[object]));
+		layouts_is_flexible(&inference->layouts, inference_type(inference, object)));
 }
 
 // Counts a block if it is of the same type as the last one of its kind, which most blocks are.
 static bool repeats(const struct inference *inference, struct likeness *likeness,
 		    heap_object_id object, uint32_t place)
 {
-	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
 	struct known *known = likeness->known.items;
 
-	if (place >= likeness->known.count || known[place].type != snapshot->type[object] ||
+	if (place >= likeness->known.count ||
+	    known[place].type != inference_type(inference, object) ||
 	    names_of(&inference->capture->names, object)->elements != 1 ||
 	    known[place].size != inference_size(inference, object))
 		return false;
@@ -121,7 +119,7 @@ static bool is_common(const struct inference *inference, const struct likeness *
 	const struct known *known = &likeness->known.items[place];
 
 	return place < likeness->known.count && known->blocks >= LEAST_BLOCKS &&
-	       known->type == inference->capture->snapshot.type[object] &&
+	       known->type == inference_type(inference, object) &&
 	       known->size == objects_size(&inference->capture->objects, object);
 }
 
@@ -129,7 +127,6 @@ HEAP_MUST_CHECK
 static struct heap_error *learn(const struct inference *inference, struct likeness *likeness)
 {
 	const struct objects *objects = &inference->capture->objects;
-	const heap_type_id *types = inference->capture->snapshot.type;
 	CLEANUP_FREE uint32_t *places = // in known, of the last block of each kind
 		calloc((size_t)objects->kinds.count + 1, sizeof(*places));
 	CLEANUP_FREE heap_type_id *common = // by kind: of which enough blocks are known
@@ -142,13 +139,15 @@ static struct heap_error *learn(const struct inference *inference, struct likene
 
 		progress_step();
 		// More blocks of that type tell nothing more, and are nearly all.
-		if (types[i] == common[kind] && inference_prefix(inference, i) == 0)
+		if (inference_type(inference, i) == common[kind] &&
+		    inference_prefix(inference, i) == 0)
 			continue;
 		if (inference->claims.name_rank[i] <= RANK_PASSED_FLEXIBLE &&
 		    !repeats(inference, likeness, i, *place) && is_known(inference, i))
-			HEAP_TRY(note(likeness, types[i], inference_size(inference, i), place));
+			HEAP_TRY(note(likeness, inference_type(inference, i),
+				      inference_size(inference, i), place));
 		if (is_common(inference, likeness, i, *place))
-			common[kind] = types[i];
+			common[kind] = inference_type(inference, i);
 	}
 	if (likeness->known.count > 0)
 		qsort(likeness->known.items, likeness->known.count, sizeof(struct known),
@@ -240,7 +239,7 @@ static uint32_t prove_pointer(const struct inference *inference, uint32_t edge,
 	heap_object_id target = snapshot->edge_target[edge];
 	uint64_t interior = snapshot->edge_interior[edge];
 	bool is_named = claims_are_good(&inference->claims, target) &&
-			snapshot->type[target] != HEAP_NO_TYPE;
+			inference_type(inference, target) != HEAP_NO_TYPE;
 
 	if (layouts_is_compound(&inference->layouts, pointee))
 		return is_named ? inference_has(inference, target, pointee, interior) ? PROOF_STRUCT
@@ -250,7 +249,7 @@ static uint32_t prove_pointer(const struct inference *inference, uint32_t edge,
 	if (!layouts_is_character(&inference->layouts, pointee) || interior != 0)
 		return 0;
 	if (is_named)
-		return layouts_is_character(&inference->layouts, snapshot->type[target])
+		return layouts_is_character(&inference->layouts, inference_type(inference, target))
 			       ? PROOF_TEXT
 			       : 0;
 	return is_text(inference, target) ? PROOF_TEXT : 0;
@@ -386,7 +385,7 @@ static heap_type_id find_target_type(const struct inference *inference, heap_obj
 
 	return edge - snapshot->edge_first[object] < KEY_POINTERS &&
 			       claims_are_good(&inference->claims, target)
-		       ? snapshot->type[target]
+		       ? inference_type(inference, target)
 		       : HEAP_NO_TYPE;
 }
 

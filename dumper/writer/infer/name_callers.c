@@ -55,7 +55,7 @@ static struct heap_error *elect(const struct inference *inference, const struct 
 
 	for (uint32_t i = first; i < first + maker->objects; i++) {
 		heap_object_id object = kinds->members[i];
-		heap_type_id type = inference->capture->snapshot.type[object];
+		heap_type_id type = inference_type(inference, object);
 		heap_site_id site = inference_site(inference, object);
 		struct caller *caller = find(inference, callers, object);
 
@@ -96,7 +96,7 @@ static void count(const struct inference *inference, const struct site_summary *
 		if (!caller || caller->type == HEAP_NO_TYPE)
 			continue;
 		if (inference->claims.rank[object] != RANK_NONE) {
-			caller->votes += inference->capture->snapshot.type[object] == caller->type;
+			caller->votes += inference_type(inference, object) == caller->type;
 			continue;
 		}
 		if (caller->samples++ % (caller->open / STEPS + 1) == 0)

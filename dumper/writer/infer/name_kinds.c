@@ -51,12 +51,12 @@ static void add_votes(const struct inference *inference, const struct kind *kind
 		progress_step();
 		// Pools have no type.
 		if (!claims_are_good(&inference->claims, object) ||
-		    capture->snapshot.type[object] == HEAP_NO_TYPE)
+		    names_type(&capture->names, object) == HEAP_NO_TYPE)
 			continue;
 
 		struct candidate *candidate = candidates_add(
 			candidates,
-			(struct layout_claim){ LAYOUT_EXACT, capture->snapshot.type[object],
+			(struct layout_claim){ LAYOUT_EXACT, names_type(&capture->names, object),
 					       names_of(&capture->names, object)->elements });
 
 		candidates->voters++;

@@ -177,7 +177,7 @@ static void prefetch_vote(const struct inference *inference, const struct kind *
 	if (number >= kind->count)
 		return;
 	object = inference->kinds.members[kind->first + number];
-	heap_prefetch(&inference->capture->snapshot.type[object]);
+	heap_prefetch(&inference->capture->names.of[object]);
 	if (!all_vote)
 		heap_prefetch(&inference->claims.rank[object]);
 }
@@ -187,7 +187,6 @@ static uint32_t count_votes(const struct inference *inference, const struct kind
 			    bool all_vote, struct ballot *ballots)
 {
 	const heap_object_id *members = inference->kinds.members + kind->first;
-	const heap_type_id *types = inference->capture->snapshot.type;
 	uint32_t voters = 0;
 
 	for (uint32_t i = 0; i < kind->count; i++) {
@@ -198,10 +197,13 @@ static uint32_t count_votes(const struct inference *inference, const struct kind
 		if (!all_vote && is_free(inference, object))
 			continue;
 		voters++;
+
+		heap_type_id type = inference_type(inference, object);
+
 		for (int j = 0; j < BALLOTS; j++) {
 			if (ballots[j].votes == 0)
-				ballots[j].type = types[object];
-			if (ballots[j].type == types[object]) {
+				ballots[j].type = type;
+			if (ballots[j].type == type) {
 				ballots[j].votes++;
 				break;
 			}

@@ -322,15 +322,15 @@ HEAP_MUST_CHECK
 static struct heap_error *visit_all(struct search *search, visitor visit)
 {
 	const struct inference *inference = search->inference;
-	const heap_type_id *types = inference->capture->snapshot.type;
 	const struct pools *pools = &inference->pools;
 
 	for (heap_object_id i = 0; i < inference->capture->objects.count && !progress_is_late();
 	     i++) {
+		heap_type_id type = inference_type(inference, i);
 		uint64_t prefix = inference_prefix(inference, i);
 
-		if (types[i] != HEAP_NO_TYPE)
-			HEAP_TRY(visit_values(search, i, types[i], prefix,
+		if (type != HEAP_NO_TYPE)
+			HEAP_TRY(visit_values(search, i, type, prefix,
 					      prefix + inference_size(inference, i), visit));
 	}
 	for (uint32_t i = 0; i < pools->count && !progress_is_late(); i++) {
@@ -384,7 +384,7 @@ static struct layout_claim fit(const struct search *search, const struct named_p
 	     claim.fit != LAYOUT_ARRAY) ||
 	    hints_ask(inference, pointer->target, pointer->type) == VERDICT_AGAINST ||
 	    (claims_are_good(&inference->claims, pointer->target) &&
-	     inference->capture->snapshot.type[pointer->target] != claim.type))
+	     inference_type(inference, pointer->target) != claim.type))
 		return none;
 	content_read(inference, pointer->target, search->words, &content);
 	return content_score(inference, &content, claim.type, claim.elements) >= 0 ? claim : none;

@@ -209,7 +209,7 @@ static void fetch_targets(const struct inference *inference, heap_object_id obje
 		objects_prefetch_kind(&inference->capture->objects, target);
 		objects_prefetch_address(&inference->capture->objects, target);
 		heap_prefetch(&inference->claims.name_rank[target]);
-		heap_prefetch(&snapshot->type[target]);
+		heap_prefetch(&inference->capture->names.of[target]);
 	}
 }
 
@@ -309,7 +309,6 @@ static struct poll poll_kind(const struct inference *inference, const struct kin
 			     enum rank rank)
 {
 	const heap_object_id *members = inference->kinds.members + kind->first;
-	const heap_type_id *types = inference->capture->snapshot.type;
 	struct poll poll = { 0 };
 	uint32_t lead = 0;
 
@@ -317,12 +316,14 @@ static struct poll poll_kind(const struct inference *inference, const struct kin
 		progress_step();
 		poll.elected += inference->claims.rank[members[i]] == rank;
 		// Pools have no type.
-		if (inference->claims.rank[members[i]] >= rank || types[members[i]] == HEAP_NO_TYPE)
+		heap_type_id type = inference_type(inference, members[i]);
+
+		if (inference->claims.rank[members[i]] >= rank || type == HEAP_NO_TYPE)
 			continue;
 		poll.voters++;
 		if (lead == 0)
-			poll.type = types[members[i]];
-		lead = poll.type == types[members[i]] ? lead + 1 : lead - 1;
+			poll.type = type;
+		lead = poll.type == type ? lead + 1 : lead - 1;
 	}
 	return poll;
 }
@@ -335,7 +336,7 @@ static bool is_agreed(const struct inference *inference, const struct kind *kind
 
 	for (uint32_t i = 0; i < kind->count; i++)
 		poll->votes += inference->claims.rank[members[i]] < rank &&
-			       inference->capture->snapshot.type[members[i]] == poll->type;
+			       inference_type(inference, members[i]) == poll->type;
 	return poll->voters >= NAMING_VOTERS &&
 	       poll->votes * UINT64_C(1000) >= poll->voters * (uint64_t)per_mille;
 }
@@ -364,7 +365,7 @@ static void withdraw_votes(struct inference *inference, const struct kind *kind,
 
 		if (inference->claims.rank[object] == RANK_VOTE &&
 		    !inference->claims.is_renamed[object] &&
-		    !(agreed && inference->capture->snapshot.type[object] == poll.type))
+		    !(agreed && inference_type(inference, object) == poll.type))
 			withdraw(inference, object, dropped);
 	}
 }
@@ -388,7 +389,7 @@ static void withdraw_bytes(struct inference *inference, const struct kind *kind,
 	for (uint32_t i = 0; i < kind->count; i++)
 		bytes += inference->claims.rank[members[i]] == RANK_SITE &&
 			 layouts_is_character(&inference->layouts,
-					      inference->capture->snapshot.type[members[i]]);
+					      inference_type(inference, members[i]));
 	if (bytes == 0 || bytes == kind->count || !naming_is_of_structs(inference, kind))
 		return;
 	for (uint32_t i = 0; i < kind->count; i++) {
@@ -427,7 +428,8 @@ struct heap_error *naming_reconsider(struct inference *inference, uint64_t *drop
 		    inference->claims.is_renamed[i])
 			continue;
 		if (hints_ask_named(inference, i) != VERDICT_AGAINST) {
-			if (layouts_is_character(&inference->layouts, capture->snapshot.type[i]) ||
+			if (layouts_is_character(&inference->layouts,
+						 names_type(&capture->names, i)) ||
 			    hints_find_text(inference, i) == HEAP_NO_TYPE)
 				continue;
 			content_read(inference, i, words, &content);

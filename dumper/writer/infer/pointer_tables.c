@@ -29,7 +29,7 @@ static bool may_be_wrong(const struct inference *inference, heap_object_id objec
 {
 	const struct claims *claims = &inference->claims;
 	const struct layouts *layouts = &inference->layouts;
-	heap_type_id type = inference->capture->snapshot.type[object];
+	heap_type_id type = inference_type(inference, object);
 
 	return type != HEAP_NO_TYPE && layouts->types->types[type].kind == HEAP_TYPE_POINTER &&
 	       claims->rank[object] >= RANK_EXACT && claims->rank[object] != RANK_SITE &&
@@ -42,7 +42,7 @@ static bool may_be_wrong(const struct inference *inference, heap_object_id objec
 static heap_type_id type_at(const struct inference *inference, heap_object_id target,
 			    uint64_t interior)
 {
-	heap_type_id type = inference->capture->snapshot.type[target];
+	heap_type_id type = inference_type(inference, target);
 	uint64_t size;
 
 	if (type == HEAP_NO_TYPE)
@@ -299,8 +299,7 @@ struct heap_error *pointer_tables_mend(struct inference *inference, uint64_t *me
 		tally = count_targets(
 			inference, i,
 			layouts_strip(layouts,
-				      layouts->types->types[inference->capture->snapshot.type[i]]
-					      .target));
+				      layouts->types->types[inference_type(inference, i)].target));
 		if (tally.known >= MIN_POINTERS && tally.agreeing * MOST <= tally.known)
 			HEAP_TRY(mend(inference, i, &tally, &pointers, mended));
 	}

@@ -59,7 +59,7 @@ static bool may_be_element(const struct inference *inference, uint32_t edge, hea
 		return layouts_has(layouts, part, pointee, 0) ||
 		       enum_tags_is_beginning(inference, pointee, part);
 	if (claims_are_good(&inference->claims, target) &&
-	    inference->capture->snapshot.type[target] != HEAP_NO_TYPE &&
+	    inference_type(inference, target) != HEAP_NO_TYPE &&
 	    inference_has(inference, target, pointee, interior))
 		return true;
 	return pools_have(&inference->pools, target) && layouts_is_compound(layouts, pointee) &&

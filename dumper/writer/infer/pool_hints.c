@@ -15,7 +15,7 @@ void pool_summaries_clear(struct pool_summaries *summaries)
 bool pool_hints_is_free(const struct inference *inference, heap_object_id object, uint64_t offset,
 			heap_type_id type)
 {
-	return inference->capture->snapshot.type[object] == HEAP_NO_TYPE ||
+	return inference_type(inference, object) == HEAP_NO_TYPE ||
 	       (inference_is_raw(inference, object, offset) &&
 		!inference_has(inference, object, type, offset));
 }
@@ -46,7 +46,7 @@ static void add_part(const struct inference *inference, const struct hint *hint,
 
 static bool is_of_itself(const struct inference *inference, const struct hint *hint)
 {
-	heap_type_id type = inference->capture->snapshot.type[hint->object];
+	heap_type_id type = inference_type(inference, hint->object);
 
 	return hint->type == type && !hint->either &&
 	       layouts_is_flexible(&inference->layouts, type) &&

@@ -112,7 +112,8 @@ struct heap_error *pool_texts_add(struct inference *inference)
 		// All of a table of buckets is known: the pointer to its control bytes, some of which may read
 		// as text, is none to a text.
 		if (!pools_have(&inference->pools, i) ||
-		    (snapshot->type[i] == HEAP_NO_TYPE) != (inference->claims.rank[i] == RANK_NONE))
+		    (inference_type(inference, i) == HEAP_NO_TYPE) !=
+			    (inference->claims.rank[i] == RANK_NONE))
 			continue;
 		for (uint32_t at = inference->hints.head[i]; at != NO_HINT;
 		     at = inference->hints.list[at].next)

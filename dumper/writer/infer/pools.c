@@ -311,7 +311,7 @@ static struct heap_error *doubt_flexible(struct inference *inference,
 					 const struct pool_summary *summary)
 {
 	heap_object_id object = summary->object;
-	heap_type_id type = inference->capture->snapshot.type[object];
+	heap_type_id type = inference_type(inference, object);
 	uint32_t kind = objects_kind(&inference->capture->objects, object);
 
 	if (inference->claims.name_rank[object] < RANK_EXACT ||
@@ -406,7 +406,7 @@ static struct heap_error *hint_header(struct inference *inference, heap_object_i
 static bool may_be_pool(const struct inference *inference, heap_object_id object)
 {
 	const struct layouts *layouts = &inference->layouts;
-	heap_type_id type = inference->capture->snapshot.type[object];
+	heap_type_id type = inference_type(inference, object);
 
 	return inference->hints.head[object] != NO_HINT &&
 	       (type == HEAP_NO_TYPE || layouts_is_flexible(layouts, type) ||
@@ -489,7 +489,6 @@ struct heap_error *pools_add_array(struct inference *inference, const struct hea
 	HEAP_TRY(heap_hash_add(&pools->by_place, hash, pools->count));
 	pools->parts[pools->count++] = *array;
 	pools->is_pool[array->object] = true;
-	inference->capture->snapshot.type[array->object] = HEAP_NO_TYPE;
 	claims->rank[array->object] = claims->name_rank[array->object] = RANK_EMBEDDED;
 	claims->changes++;
 	return names_set(&inference->capture->names, array->object, HEAP_NO_TYPE, 0,
@@ -514,14 +513,12 @@ HEAP_MUST_CHECK
 static struct heap_error *name_by_part(const struct inference *inference,
 				       const struct heap_part *part, bool *is_named)
 {
-	struct heap_snapshot *snapshot = &inference->capture->snapshot;
 	heap_object_id object = part->object;
 
-	*is_named = part->offset == 0 && snapshot->type[object] == HEAP_NO_TYPE &&
+	*is_named = part->offset == 0 && inference_type(inference, object) == HEAP_NO_TYPE &&
 		    rounded_sizes_fit(inference, object, part->type);
 	if (!*is_named)
 		return NULL;
-	snapshot->type[object] = part->type;
 	return names_set(&inference->capture->names, object, part->type, 1,
 			 find_result(inference, object) == part->type ? HEAP_EVIDENCE_SITE
 								      : HEAP_EVIDENCE_POINTER);

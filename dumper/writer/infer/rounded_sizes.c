@@ -116,7 +116,7 @@ static struct heap_error *learn(const struct inference *inference, struct known 
 
 	for (heap_object_id i = claims_next(claims, RANK_SLACK, 0, count); i < count;
 	     i = claims_next(claims, RANK_SLACK, i + 1, count)) {
-		heap_type_id type = inference->capture->snapshot.type[i];
+		heap_type_id type = inference_type(inference, i);
 
 		progress_step();
 		if (rounded_sizes_fit(inference, i, type))

@@ -110,7 +110,7 @@ struct heap_error *self_lengths_find(const struct inference *inference,
 		return heap_error_out_of_memory();
 	for (heap_object_id i = 0; i < inference->capture->objects.count && !progress_is_late();
 	     i++) {
-		heap_type_id type = inference->capture->snapshot.type[i];
+		heap_type_id type = inference_type(inference, i);
 		struct measured_type *measured;
 
 		progress_step();

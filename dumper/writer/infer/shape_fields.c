@@ -67,7 +67,7 @@ static enum field_class classify(const struct shape_reader *reader, uint64_t wor
 	if (is_address(reader, word)) {
 		target = objects_find(&capture->objects, word);
 		return target != HEAP_NO_OBJECT &&
-				       capture->snapshot.type[target] == reader->character
+				       names_type(&capture->names, target) == reader->character
 			       ? FIELD_TEXT_POINTER
 			       : FIELD_POINTER;
 	}

@@ -29,7 +29,6 @@ HEAP_MUST_CHECK
 static struct heap_error *set_one(struct naming *naming, heap_object_id object, heap_type_id type,
 				  uint64_t elements)
 {
-	naming->capture->snapshot.type[object] = type;
 	return names_set(&naming->capture->names, object, type, elements, HEAP_EVIDENCE_SHAPE);
 }
 
@@ -106,9 +105,10 @@ static struct heap_error *name_texts(struct naming *naming, uint32_t kind)
 static heap_type_id find_opaque(const struct naming *naming, uint32_t kind)
 {
 	const struct capture *capture = naming->capture;
-	heap_type_id id = naming->first[kind] < naming->first[kind + 1]
-				  ? capture->snapshot.type[naming->members[naming->first[kind]]]
-				  : HEAP_NO_TYPE;
+	heap_type_id id =
+		naming->first[kind] < naming->first[kind + 1]
+			? names_type(&capture->names, naming->members[naming->first[kind]])
+			: HEAP_NO_TYPE;
 	const struct heap_type *type = &capture->snapshot.types.types[id];
 	bool is_opaque = type->kind == HEAP_TYPE_CLASS && type->members == 0 && type->size >= 8 &&
 			 type->size == capture->objects.kinds.list[kind].size;
@@ -116,7 +116,7 @@ static heap_type_id find_opaque(const struct naming *naming, uint32_t kind)
 	if (!is_opaque || has_debug(capture, kind))
 		return HEAP_NO_TYPE;
 	for (uint32_t i = naming->first[kind]; i < naming->first[kind + 1]; i++) {
-		if (capture->snapshot.type[naming->members[i]] != id)
+		if (names_type(&capture->names, naming->members[i]) != id)
 			return HEAP_NO_TYPE;
 	}
 	return id;
@@ -147,7 +147,7 @@ static struct heap_error *learn_sizes(struct naming *naming)
 	if (!sizes)
 		return heap_error_out_of_memory();
 	for (heap_object_id i = 0; i < capture->objects.count; i++) {
-		heap_type_id id = capture->snapshot.type[i];
+		heap_type_id id = names_type(&capture->names, i);
 		uint64_t size = objects_size(&capture->objects, i);
 		bool is_alone = names_of(&capture->names, i)->evidence == HEAP_EVIDENCE_VTABLE &&
 				!has_debug(capture, objects_kind(&capture->objects, i)) &&
@@ -200,7 +200,8 @@ static struct heap_error *name_elements(struct naming *naming, const struct vect
 		uint32_t count = naming->first[kind + 1] - naming->first[kind];
 
 		if (buffers->count[kind] * UINT64_C(100) >= count * (uint64_t)SHAPE_AGREEMENT &&
-		    capture->snapshot.type[naming->members[naming->first[kind]]] == HEAP_NO_TYPE)
+		    names_type(&capture->names, naming->members[naming->first[kind]]) ==
+			    HEAP_NO_TYPE)
 			HEAP_TRY(set(naming, kind, type,
 				     capture->objects.kinds.list[kind].size / elements->stride));
 	}

@@ -28,7 +28,7 @@ const char *tag_names_find(const struct inference *inference, uint64_t address)
 		return "";
 	return heap_types_string(
 		&capture->snapshot.types,
-		capture->snapshot.types.types[capture->snapshot.type[object]].name);
+		capture->snapshot.types.types[names_type(&capture->names, object)].name);
 }
 
 // Reads the string of a member called "name" at the start of a block. @return false if there is none
@@ -71,7 +71,7 @@ uint32_t tag_names_add(struct inference *inference, uint64_t address)
 
 	if (object != HEAP_NO_OBJECT &&
 	    read_member_name(inference, inference_address(inference, object),
-			     capture->snapshot.type[object], name, sizeof(name), 0))
+			     names_type(&capture->names, object), name, sizeof(name), 0))
 		return strings_add(&capture->strings, name);
 	return strings_add(&capture->strings, tag_names_find(inference, address));
 }

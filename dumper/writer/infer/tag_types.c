@@ -54,7 +54,7 @@ static heap_type_id elect(const struct inference *inference, const struct tag_gr
 
 	for (int counting = 0; counting < 2; counting++) {
 		for (uint32_t i = 0; i < group->count; i++) {
-			heap_type_id type = inference->capture->snapshot.type[members[i]];
+			heap_type_id type = inference_type(inference, members[i]);
 			uint8_t rank = inference->claims.name_rank[members[i]];
 
 			if (rank > RANK_PASSED_FLEXIBLE || rank == RANK_STRING ||

@@ -279,7 +279,7 @@ static void add_alternatives(const struct inference *inference, const struct hea
 	sighting->is_voting = is_voter(inference, sighting->target);
 	if (sighting->is_voting)
 		sighting->vote =
-			add_alternative(tally, inference->capture->snapshot.type[sighting->target]);
+			add_alternative(tally, inference_type(inference, sighting->target));
 }
 
 static void count_block(const struct inference *inference, const struct sighting *sighting,
@@ -425,7 +425,7 @@ struct heap_error *union_groups_gather(struct union_lesson *lesson)
 	sampler = sampler_of(holders / HOLDERS + 1);
 	for (heap_object_id i = 0; holders > 0 && i < objects && !progress_is_late(); i++) {
 		progress_step();
-		if (union_choices_concern(inference, inference->capture->snapshot.type[i]) &&
+		if (union_choices_concern(inference, inference_type(inference, i)) &&
 		    sampler_takes(&sampler))
 			HEAP_TRY(union_groups_visit(inference, i, see_pointer, lesson));
 	}

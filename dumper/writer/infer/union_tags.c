@@ -410,7 +410,7 @@ static struct heap_error *follow_pointer(void *context, const struct union_point
 					.interior = snapshot->edge_interior[pointer->edge],
 					.is_sure =
 						names_is_sure(&inference->capture->names, holder),
-					.holder_type = snapshot->type[holder],
+					.holder_type = inference_type(inference, holder),
 					.holder = inference_address(inference, holder),
 				},
 				&snapshot->edge_flags[pointer->edge]);
@@ -424,7 +424,7 @@ static struct heap_error *follow_changed(struct inference *inference)
 	for (heap_object_id i = 0; i < inference->capture->objects.count && !progress_is_late();
 	     i++) {
 		progress_step();
-		if (union_choices_concern(inference, inference->capture->snapshot.type[i]))
+		if (union_choices_concern(inference, inference_type(inference, i)))
 			HEAP_TRY(union_groups_visit(inference, i, follow_pointer, inference));
 	}
 	for (uint32_t i = 0; i < inference->union_tags.count; i++)

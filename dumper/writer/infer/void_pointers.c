@@ -303,7 +303,6 @@ HEAP_MUST_CHECK
 static struct heap_error *visit_all(struct search *search, visitor visit)
 {
 	struct inference *inference = search->inference;
-	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
 	const struct pools *pools = &inference->pools;
 	heap_object_id objects = search->has_holders ? inference->capture->objects.count : 0;
 	bool has_voids;
@@ -312,10 +311,10 @@ static struct heap_error *visit_all(struct search *search, visitor visit)
 		uint64_t prefix = inference_prefix(inference, i);
 
 		progress_step();
-		if (search->voids[snapshot->type[i]] == VOIDS_SOME)
+		if (search->voids[inference_type(inference, i)] == VOIDS_SOME)
 			HEAP_TRY(visit_values(
 				search,
-				&(struct values){ i, snapshot->type[i], prefix,
+				&(struct values){ i, inference_type(inference, i), prefix,
 						  prefix + inference_size(inference, i),
 						  names_is_sure(&inference->capture->names, i) },
 				visit));
@@ -493,12 +492,11 @@ static bool find_bytes(const struct search *search, struct void_place *place)
 static bool find_vote(const struct search *search, struct void_place *place)
 {
 	const struct inference *inference = search->inference;
-	const heap_type_id *types = inference->capture->snapshot.type;
 	uint32_t voters = 0, votes = 0, lead = 0;
 	heap_type_id elected = HEAP_NO_TYPE;
 
 	for (uint32_t i = 0; i < place->kept; i++) {
-		heap_type_id type = types[place->samples[i].target];
+		heap_type_id type = inference_type(inference, place->samples[i].target);
 
 		if (!claims_are_good(&inference->claims, place->samples[i].target))
 			continue;
@@ -508,7 +506,7 @@ static bool find_vote(const struct search *search, struct void_place *place)
 		lead = elected == type ? lead + 1 : lead - 1;
 	}
 	for (uint32_t i = 0; i < place->kept; i++)
-		votes += types[place->samples[i].target] == elected &&
+		votes += inference_type(inference, place->samples[i].target) == elected &&
 			 claims_are_good(&inference->claims, place->samples[i].target);
 	place->length.type = elected;
 	place->is_partial = voters < place->kept;
@@ -533,7 +531,7 @@ static bool may_all_be(const struct search *search, const struct void_place *pla
 		if (claim.fit == LAYOUT_NONE || claim.elements != 1 ||
 		    hints_ask(inference, target, type) == VERDICT_AGAINST ||
 		    (claims_are_good(&inference->claims, target) &&
-		     inference->capture->snapshot.type[target] != type))
+		     inference_type(inference, target) != type))
 			continue;
 		content_read(inference, target, search->words, &content);
 		score = content_score(inference, &content, type, 1);

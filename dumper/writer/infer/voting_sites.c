@@ -44,7 +44,7 @@ struct heap_error *voting_sites_find(const struct inference *inference,
 		return heap_error_out_of_memory();
 	for (uint32_t i = 0; i < count; i++) {
 		progress_step();
-		if (snapshot->type[members[i]] == type &&
+		if (inference_type(inference, members[i]) == type &&
 		    inference_site(inference, members[i]) < snapshot->site_count)
 			heap_bit_set(result->bits, inference_site(inference, members[i]));
 	}

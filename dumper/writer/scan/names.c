@@ -27,10 +27,24 @@ struct heap_error *names_init(struct names *names, heap_object_id objects)
 
 void names_deinit(struct names *names)
 {
-	free(names->list);
+	for (unsigned i = 0; i < NAMES_CHUNKS; i++)
+		free(names->chunks[i]);
 	heap_hash_table_deinit(&names->by_name);
 	heap_column_destroy(names->of);
 	names_end_waiting(names);
+}
+
+// Makes the chunk that has a number, if it is the first one there.
+HEAP_MUST_CHECK
+static struct heap_error *make_room(struct names *names, uint32_t number)
+{
+	uint32_t place = number + (1u << NAMES_BITS);
+	uint32_t bits = 31 - (uint32_t)__builtin_clz(place);
+	struct name **chunk = &names->chunks[bits - NAMES_BITS];
+
+	if (!*chunk)
+		*chunk = malloc((sizeof(**chunk)) << bits);
+	return *chunk ? NULL : heap_error_out_of_memory();
 }
 
 struct heap_error *names_find(struct names *names, const struct name *name, uint32_t *result)
@@ -40,18 +54,19 @@ struct heap_error *names_find(struct names *names, const struct name *name, uint
 
 	*result = names->last;
 	// Claims in a row often give the same name.
-	if (names->last < names->count && is_same(&names->list[names->last], name))
+	if (names->last < names->count && is_same(names_get(names, names->last), name))
 		return NULL;
 	key = (uint64_t)name->elements << 9 | name->evidence << 1 | name->is_sure;
 	hash = heap_hash_pair(key, name->type);
-	found = heap_hash_find(&names->by_name, hash, i, is_same(&names->list[i], name));
+	found = heap_hash_find(&names->by_name, hash, i, is_same(names_get(names, i), name));
 	if (found == HEAP_HASH_NONE) {
 		found = names->count;
 		if (found > UINT32_MAX >> NAME_FLAGS)
 			return heap_error_create(HEAP_ERROR_ARGUMENT, "more than 2^30 names");
-		HEAP_TRY(heap_reserve(names->list, names->capacity, (size_t)found + 1));
+		HEAP_TRY(make_room(names, found));
 		HEAP_TRY(heap_hash_add(&names->by_name, hash, found));
-		names->list[names->count++] = *name;
+		*names_get(names, found) = *name;
+		names->count++;
 	}
 	*result = names->last = found;
 	return NULL;
@@ -70,6 +85,12 @@ struct heap_error *names_set(struct names *names, heap_object_id object, heap_ty
 			    &number));
 	names_give(names, object, number);
 	return awaited & NAME_WAITS ? names_await(names, object, awaited >> NAME_FLAGS) : NULL;
+}
+
+void names_renumber(struct names *names, const heap_type_id *map)
+{
+	for (uint32_t i = 0; i < names->count; i++)
+		names_get(names, i)->type = map[names_get(names, i)->type];
 }
 
 // --- names that objects wait for ----------------------------------------------

@@ -9,7 +9,8 @@
  *	list   {none} {struct node, 1, pointer} {char, 24, pointer} …
  *
  * There are few different names: of a type, each block size gives one at most. So 4 bytes per object stand
- * for 10. Only the types are a column of their own, in the snapshot, since most stages read nothing else.
+ * for 14, and what is read of them is in the processor's cache. A name never moves, so several threads may read
+ * names while one finds new ones.
  *
  * The number may also be that of a name that an object without one waits for. Few objects that have a name
  * wait for another: these are in a list, until there are so many that a column takes less memory.
@@ -32,10 +33,17 @@ struct awaited_name {
 	uint32_t number;
 };
 
+enum {
+	NAMES_BITS =
+		8, /**< the first of the chunks has 2^8 names, each other one twice as many as the one before */
+	NAMES_CHUNKS = 23, /**< room for 2^30 names and more */
+};
+
 /** Zeros at first. */
 struct names {
-	struct name *list; /**< [count] [0] is that of objects without one: zeros */
-	uint32_t count, capacity;
+	struct name
+		*chunks[NAMES_CHUNKS]; /**< number 0 is the name of objects without one: zeros */
+	uint32_t count;
 	uint32_t last; /**< that names_find() has found */
 	struct heap_hash_table by_name;
 	/** [objects] number of its name, or if it has NAME_WAITS of the one it waits for; NULL: none has one */
@@ -63,10 +71,20 @@ void names_deinit(struct names *names);
 HEAP_MUST_CHECK
 struct heap_error *names_find(struct names *names, const struct name *name, uint32_t *result);
 
+/** The name of a number. */
+static inline struct name *names_get(const struct names *names, uint32_t number)
+{
+	uint32_t place = number + (1u << NAMES_BITS);
+	uint32_t bits = 31 - (uint32_t)__builtin_clz(place);
+
+	return &names->chunks[bits - NAMES_BITS][place - (1u << bits)];
+}
+
 /** Gives an object the name of a number. Several threads may name different objects. */
 static inline void names_give(struct names *names, heap_object_id object, uint32_t number)
 {
-	names->of[object] = number << NAME_FLAGS | (names->list[number].is_sure ? NAME_IS_SURE : 0);
+	names->of[object] =
+		number << NAME_FLAGS | (names_get(names, number)->is_sure ? NAME_IS_SURE : 0);
 }
 
 /** Takes an object's name away. Its is_sure stays, since other evidence was weighed with it. */
@@ -81,13 +99,22 @@ HEAP_MUST_CHECK
 struct heap_error *names_set(struct names *names, heap_object_id object, heap_type_id type,
 			     uint64_t elements, enum heap_evidence evidence);
 
-/** The name of an object. Valid until another one is found. */
+/** The name of an object. */
 static inline const struct name *names_of(const struct names *names, heap_object_id object)
 {
 	uint32_t of = names->of[object];
 
-	return &names->list[of & NAME_WAITS ? 0 : of >> NAME_FLAGS];
+	return names_get(names, of & NAME_WAITS ? 0 : of >> NAME_FLAGS);
 }
+
+/** The type of an object, or HEAP_NO_TYPE. Thread-safe while names are found, and awaited. */
+static inline heap_type_id names_type(const struct names *names, heap_object_id object)
+{
+	return names_of(names, object)->type;
+}
+
+/** Gives all types new numbers. From then on no name is found. */
+void names_renumber(struct names *names, const heap_type_id *map);
 
 /** True if no guess led to the object's name. Thread-safe while names are found. */
 static inline bool names_is_sure(const struct names *names, heap_object_id object)
