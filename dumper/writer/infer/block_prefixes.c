@@ -65,7 +65,7 @@ static bool find_lead(const struct inference *inference, heap_object_id object,
 	uint32_t seen = 0;
 
 	*lead = (struct lead){ .offset = UINT32_MAX };
-	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	for (uint32_t at = hints_first(&inference->hints, object); at != NO_HINT;
 	     at = inference->hints.list[at].next) {
 		const struct hint *hint = &inference->hints.list[at];
 
@@ -398,8 +398,8 @@ static void fetch(const struct inference *inference, heap_object_id object)
 	const struct hints *hints = &inference->hints;
 
 	if (object < inference->capture->objects.count &&
-	    !claims_are_good(&inference->claims, object) && hints->head[object] != NO_HINT)
-		heap_prefetch(&hints->list[hints->head[object]]);
+	    !claims_are_good(&inference->claims, object) && hints_have(hints, object))
+		heap_prefetch(&hints->list[hints_first(hints, object)]);
 }
 
 // Counts the blocks that point to the same table as one with a prefix, where no sites are known: it may be
@@ -433,7 +433,7 @@ static struct heap_error *count_blocks(struct inference *inference, enum block_p
 
 		progress_step();
 		fetch(inference, i + PREFETCH_DISTANCE);
-		if (inference->hints.head[i] == NO_HINT || !is_open(inference, i))
+		if (!hints_have(&inference->hints, i) || !is_open(inference, i))
 			continue;
 		prefix = &of_kinds[kinds_of(inference, i)];
 
@@ -478,7 +478,7 @@ static bool is_accepted(const struct inference *inference, const struct lead *le
 HEAP_MUST_CHECK
 static struct heap_error *claim_again(struct inference *inference, heap_object_id object)
 {
-	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	for (uint32_t at = hints_first(&inference->hints, object); at != NO_HINT;
 	     at = inference->hints.list[at].next) {
 		const struct hint *hint = &inference->hints.list[at];
 		struct layout_claim claim = inference_fit(inference, hint->type, object);
@@ -514,7 +514,7 @@ struct heap_error *block_prefixes_set(struct inference *inference, heap_object_i
 static bool is_open_to(const struct inference *inference, heap_object_id object,
 		       const struct lead *lead, uint32_t bytes)
 {
-	return (inference->hints.head[object] == NO_HINT ||
+	return (!hints_have(&inference->hints, object) ||
 		(lead->offset == UINT32_MAX && lead->header == bytes)) &&
 	       bytes < objects_size(&inference->capture->objects, object);
 }

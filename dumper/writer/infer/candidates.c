@@ -127,7 +127,7 @@ static void add_alternative(const struct inference *inference, const struct hint
 void candidates_add_hinted(const struct inference *inference, heap_object_id object,
 			   struct candidates *candidates)
 {
-	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	for (uint32_t at = hints_first(&inference->hints, object); at != NO_HINT;
 	     at = inference->hints.list[at].next) {
 		const struct hint *hint = &inference->hints.list[at];
 
@@ -179,7 +179,7 @@ static bool may_all_be(bool (*may_be_else)(const struct inference *, const struc
 					   heap_object_id),
 		       const struct inference *inference, heap_object_id object, heap_type_id type)
 {
-	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	for (uint32_t at = hints_first(&inference->hints, object); at != NO_HINT;
 	     at = inference->hints.list[at].next) {
 		const struct hint *hint = &inference->hints.list[at];
 
@@ -241,7 +241,7 @@ bool candidate_may_be_array(const struct inference *inference, const struct cont
 	if (candidate->is_result || candidate->fit != LAYOUT_EXACT || candidate->elements != 1)
 		return false;
 	score = candidate_score(inference, content, candidate);
-	for (uint32_t at = inference->hints.head[content->object]; at != NO_HINT;
+	for (uint32_t at = hints_first(&inference->hints, content->object); at != NO_HINT;
 	     at = inference->hints.list[at].next) {
 		const struct hint *hint = &inference->hints.list[at];
 
@@ -281,7 +281,7 @@ void candidates_hold(const struct inference *inference, const struct content *co
 	bool several = false, has_parts[CANDIDATES];
 
 	candidates->samples++;
-	candidates->hinted += inference->hints.head[content->object] != NO_HINT;
+	candidates->hinted += hints_have(&inference->hints, content->object);
 	for (uint32_t i = 0; i < candidates->count; i++) {
 		struct candidate *candidate = &candidates->list[i];
 		enum verdict word = count_verdict(inference, content->object, candidate);

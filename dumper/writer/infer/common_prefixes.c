@@ -181,7 +181,7 @@ uint32_t common_prefixes_of(const struct inference *inference, heap_object_id ob
 	if (claims_are_good(&inference->claims, object))
 		return common_prefixes_of_type(&inference->common_prefixes,
 					       inference_type(inference, object));
-	for (uint32_t at = inference->hints.head[object]; at != NO_HINT && !found;
+	for (uint32_t at = hints_first(&inference->hints, object); at != NO_HINT && !found;
 	     at = inference->hints.list[at].next) {
 		progress_step();
 		if (layouts_is_start(inference->hints.list[at].interior))

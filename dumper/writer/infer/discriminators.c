@@ -527,7 +527,7 @@ struct heap_error *discriminators_apply(struct inference *inference)
 	// Many are visited by address: memory is read once, and in order.
 	for (heap_object_id i = 0; i < objects && !progress_is_late(); i++) {
 		progress_step();
-		if (inference->hints.head[i] != NO_HINT && inference->hints.head[i] >= first)
+		if (hints_have(&inference->hints, i) && hints_first(&inference->hints, i) >= first)
 			HEAP_TRY(apply_object(inference, i));
 	}
 	return NULL;

@@ -148,15 +148,15 @@ static void fetch_target(const struct inference *inference, const struct part *p
 		heap_prefetch_to_write(&inference->capture->names.of[target]);
 		if (!edge->is_claim) {
 			objects_prefetch_kind(&inference->capture->objects, target);
-			heap_prefetch_to_write(&hints->head[target]);
+			hints_prefetch(hints, target);
 			kinds_prefetch(inference, target);
 		}
 	}
 	if (at + JOIN_DISTANCE < part->count) {
 		edge = &part->edges[at + JOIN_DISTANCE];
 		target = targets[edge->edge];
-		if (!edge->is_claim && hints->head[target] != NO_HINT)
-			heap_prefetch_to_write(&hints->list[hints->head[target]]);
+		if (!edge->is_claim && hints_have(hints, target))
+			heap_prefetch_to_write(&hints->list[hints_first(hints, target)]);
 	}
 }
 

@@ -26,13 +26,12 @@ enum {
 
 struct heap_error *hints_init(struct hints *hints, heap_object_id objects)
 {
-	*hints = (struct hints){ .head = calloc((size_t)objects + 1, sizeof(*hints->head)) };
-	return hints->head ? NULL : heap_error_out_of_memory();
+	return sparse_column_init(&hints->first, objects);
 }
 
 void hints_deinit(struct hints *hints)
 {
-	free(hints->head);
+	sparse_column_deinit(&hints->first);
 	free(hints->list);
 	free(hints->table.slots);
 }
@@ -103,7 +102,7 @@ HEAP_MUST_CHECK
 static struct heap_error *tabulate(struct inference *inference, heap_object_id object, int count)
 {
 	struct hint_table *table = &inference->hints.table;
-	uint32_t at = inference->hints.head[object];
+	uint32_t at = hints_first(&inference->hints, object);
 
 	for (int i = 0; i < count && at != NO_HINT; i++, at = inference->hints.list[at].next) {
 		if (table->count * 2 >= table->size)
@@ -116,7 +115,7 @@ static struct heap_error *tabulate(struct inference *inference, heap_object_id o
 
 bool hints_are_many(const struct inference *inference, heap_object_id object)
 {
-	uint32_t at = inference->hints.head[object];
+	uint32_t at = hints_first(&inference->hints, object);
 
 	for (int i = 0; i < FEW_HINTS && at != NO_HINT; i++)
 		at = inference->hints.list[at].next;
@@ -128,7 +127,7 @@ bool hints_are_many(const struct inference *inference, heap_object_id object)
 // Finds an equal hint, or NO_HINT. @param few  gets the number of hints; FEW_HINTS + 1: more
 static uint32_t find_same(const struct inference *inference, const struct hint *hint, int *few)
 {
-	uint32_t at = inference->hints.head[hint->object];
+	uint32_t at = hints_first(&inference->hints, hint->object);
 
 	for (*few = 0; *few < FEW_HINTS && at != NO_HINT; ++*few) {
 		if (is_same(&inference->hints.list[at], hint))
@@ -146,7 +145,7 @@ struct heap_error *hints_add(struct inference *inference, heap_type_id type,
 			     const struct pointer *pointer, bool either)
 {
 	struct hint hint = {
-		.next = inference->hints.head[pointer->target],
+		.next = hints_first(&inference->hints, pointer->target),
 		.object = pointer->target,
 		.type = type,
 		.interior = (uint32_t)pointer->interior,
@@ -166,7 +165,8 @@ struct heap_error *hints_add(struct inference *inference, heap_type_id type,
 	}
 	if (inference->hints.count == inference->hints.capacity)
 		HEAP_TRY(grow_hints(inference));
-	inference->hints.head[pointer->target] = inference->hints.count;
+	HEAP_TRY(sparse_column_set(&inference->hints.first, pointer->target,
+				   inference->hints.count));
 	inference->hints.list[inference->hints.count++] = hint;
 	kinds_note_news(&inference->kinds, kinds_of(inference, hint.object), 1);
 	inference->news[hint.object] &= (uint8_t)~NEWS_NO_WHOLE;
@@ -184,7 +184,7 @@ struct heap_error *hints_rebase(struct inference *inference, heap_object_id obje
 {
 	struct hints *hints = &inference->hints;
 	bool are_many = hints_are_many(inference, object);
-	uint32_t *link = &hints->head[object];
+	uint32_t first = hints_first(hints, object), *link = &first;
 
 	inference->kinds.counted = UINT64_MAX;
 	inference->news[object] &= (uint8_t)~NEWS_NO_WHOLE;
@@ -203,6 +203,7 @@ struct heap_error *hints_rebase(struct inference *inference, heap_object_id obje
 		}
 		link = &hint->next;
 	}
+	HEAP_TRY(sparse_column_set(&hints->first, object, first));
 	if (are_many && hints_are_many(inference, object))
 		return tabulate(inference, object, INT_MAX);
 	return NULL;
@@ -288,7 +289,7 @@ static enum verdict ask_all(const struct inference *inference, heap_object_id ob
 {
 	uint32_t in_favour = 0, against = 0;
 
-	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	for (uint32_t at = hints_first(&inference->hints, object); at != NO_HINT;
 	     at = inference->hints.list[at].next) {
 		const struct hint *hint = &inference->hints.list[at];
 
@@ -328,7 +329,7 @@ heap_type_id hints_find_text(const struct inference *inference, heap_object_id o
 {
 	heap_type_id found = HEAP_NO_TYPE;
 
-	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	for (uint32_t at = hints_first(&inference->hints, object); at != NO_HINT;
 	     at = inference->hints.list[at].next) {
 		const struct hint *hint = &inference->hints.list[at];
 
@@ -374,7 +375,7 @@ static bool may_be_array(const struct inference *inference, heap_type_id type,
 	if (!(inference->capture->objects.flags[object] & ARENA_ROUNDED) ||
 	    !layouts_is_compound(&inference->layouts, type))
 		return false;
-	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	for (uint32_t at = hints_first(&inference->hints, object); at != NO_HINT;
 	     at = inference->hints.list[at].next) {
 		const struct hint *hint = &inference->hints.list[at];
 
@@ -439,7 +440,7 @@ static bool is_part_of_elements(const struct inference *inference, heap_type_id 
 	const struct layouts *layouts = &inference->layouts;
 	bool is_union = layouts->types->types[type].kind == HEAP_TYPE_UNION;
 
-	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	for (uint32_t at = hints_first(&inference->hints, object); at != NO_HINT;
 	     at = inference->hints.list[at].next) {
 		const struct hint *hint = &inference->hints.list[at];
 
@@ -477,7 +478,7 @@ static uint32_t gather(const struct inference *inference, heap_object_id object,
 {
 	uint32_t count = 0, kept = 0;
 
-	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	for (uint32_t at = hints_first(&inference->hints, object); at != NO_HINT;
 	     at = inference->hints.list[at].next)
 		count += make_weak_claim(inference, &inference->hints.list[at], object,
 					 &list[count]);
@@ -728,7 +729,7 @@ struct heap_error *hints_weigh(const struct inference *inference, const struct c
 	struct weak_claim *list = few;
 	uint32_t count = 0;
 
-	for (uint32_t at = inference->hints.head[content->object]; at != NO_HINT;
+	for (uint32_t at = hints_first(&inference->hints, content->object); at != NO_HINT;
 	     at = inference->hints.list[at].next)
 		count++;
 	if (count > FEW_HINTS) {

@@ -8,6 +8,7 @@
  * resort suggest one.
  */
 
+#include "dumper/writer/base/sparse_column.h"
 #include "dumper/writer/infer/content.h"
 
 enum {
@@ -31,8 +32,8 @@ struct hint_table {
 };
 
 struct hints {
-	uint32_t *head;    /**< [objects] its first hint, or NO_HINT */
-	struct hint *list; /**< [count] [0] is none */
+	struct sparse_column first; /**< [objects] its first hint, or NO_HINT */
+	struct hint *list;          /**< [count] [0] is none */
 	uint32_t count, capacity;
 	uint32_t texts; /**< hints of blocks that may be texts, since they were last read */
 	struct hint_table table;
@@ -43,6 +44,24 @@ HEAP_MUST_CHECK
 struct heap_error *hints_init(struct hints *hints, heap_object_id objects);
 
 void hints_deinit(struct hints *hints);
+
+/** The first hint on an object, or NO_HINT. */
+static inline uint32_t hints_first(const struct hints *hints, heap_object_id object)
+{
+	return sparse_column_get(&hints->first, object);
+}
+
+/** True if there are hints on an object. */
+static inline bool hints_have(const struct hints *hints, heap_object_id object)
+{
+	return sparse_column_has(&hints->first, object);
+}
+
+/** Prefetches what hints_have() reads. */
+static inline void hints_prefetch(const struct hints *hints, heap_object_id object)
+{
+	sparse_column_prefetch(&hints->first, object);
+}
 
 /** Notes a value of a type at the target of a pointer. */
 HEAP_MUST_CHECK

@@ -338,7 +338,7 @@ void kinds_count(struct inference *inference)
 		bool is_good = claims_are_good(claims, i);
 
 		kind->good += is_good;
-		kind->hinted += !is_good && inference->hints.head[i] != NO_HINT;
+		kind->hinted += !is_good && hints_have(&inference->hints, i);
 		kind->free += claims->rank[i] == RANK_NONE;
 	}
 	progress_steps(objects);
@@ -351,7 +351,7 @@ heap_object_id kinds_member(const struct inference *inference, const struct kind
 
 	if (number + PREFETCH_DISTANCE < kind->count) {
 		heap_prefetch(&inference->claims.rank[members[number + PREFETCH_DISTANCE]]);
-		heap_prefetch(&inference->hints.head[members[number + PREFETCH_DISTANCE]]);
+		hints_prefetch(&inference->hints, members[number + PREFETCH_DISTANCE]);
 	}
 	return members[number];
 }

@@ -220,7 +220,7 @@ static bool is_text(const struct inference *inference, heap_object_id object)
 static bool has_hint(const struct inference *inference, heap_object_id object, heap_type_id type,
 		     uint64_t interior)
 {
-	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	for (uint32_t at = hints_first(&inference->hints, object); at != NO_HINT;
 	     at = inference->hints.list[at].next) {
 		const struct hint *hint = &inference->hints.list[at];
 
@@ -272,7 +272,7 @@ static bool is_better(const struct agreement *one, const struct agreement *other
 static uint32_t prove_hints(const struct inference *inference, heap_object_id object,
 			    heap_type_id type)
 {
-	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	for (uint32_t at = hints_first(&inference->hints, object); at != NO_HINT;
 	     at = inference->hints.list[at].next) {
 		const struct hint *hint = &inference->hints.list[at];
 
@@ -416,7 +416,7 @@ static uint64_t hash_block(const struct inference *inference, heap_object_id obj
 		heap_hash_mix(heap_hash_pair(inference_size(inference, object), pointers), best);
 
 	hash = hash_targets(inference, object, hash);
-	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	for (uint32_t at = hints_first(&inference->hints, object); at != NO_HINT;
 	     at = inference->hints.list[at].next) {
 		const struct hint *hint = &inference->hints.list[at];
 

@@ -102,7 +102,7 @@ static struct heap_error *measure(struct search *search, heap_object_id object, 
 // The link that pointers to a block's start lead to; HEAP_NO_TYPE: there is none.
 static heap_type_id find_link(const struct inference *inference, heap_object_id object)
 {
-	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	for (uint32_t at = hints_first(&inference->hints, object); at != NO_HINT;
 	     at = inference->hints.list[at].next) {
 		const struct hint *hint = &inference->hints.list[at];
 
@@ -126,7 +126,7 @@ static struct heap_error *measure_all(struct search *search)
 		heap_type_id link = HEAP_NO_TYPE;
 
 		progress_step();
-		if (inference->hints.head[i] != NO_HINT && inference_is_open(inference, i))
+		if (hints_first(&inference->hints, i) != NO_HINT && inference_is_open(inference, i))
 			link = find_link(inference, i);
 		if (link == HEAP_NO_TYPE)
 			continue;

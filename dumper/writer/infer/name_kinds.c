@@ -137,7 +137,7 @@ static heap_object_id hinted_member(const struct inference *inference, const str
 	const heap_object_id *members = inference->kinds.members + kind->first;
 
 	if (number + 2 * PREFETCH_DISTANCE < kind->count)
-		heap_prefetch(&inference->hints.head[members[number + 2 * PREFETCH_DISTANCE]]);
+		hints_prefetch(&inference->hints, members[number + 2 * PREFETCH_DISTANCE]);
 	return members[number];
 }
 
@@ -157,7 +157,7 @@ static uint32_t sample(const struct inference *inference, const struct kind *kin
 	for (uint32_t i = kind->named; i < kind->count && left[0] + left[1] > 0; i++) {
 		heap_object_id object = has_named ? kinds_member(inference, kind, i)
 						  : hinted_member(inference, kind, i);
-		bool hinted = inference->hints.head[object] != NO_HINT;
+		bool hinted = hints_have(&inference->hints, object);
 
 		if ((has_named && claims_are_good(&inference->claims, object)) ||
 		    left[hinted] == 0 || !sampler_takes(&samplers[hinted]))
@@ -262,7 +262,7 @@ static bool is_array_of_hinted(const struct inference *inference, heap_object_id
 
 	content_read(inference, object, words, &content);
 	score = candidate_score(inference, &content, header);
-	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	for (uint32_t at = hints_first(&inference->hints, object); at != NO_HINT;
 	     at = inference->hints.list[at].next) {
 		const struct hint *hint = &inference->hints.list[at];
 		uint64_t stride = layouts_size(&inference->layouts, hint->type);
@@ -281,7 +281,7 @@ static bool is_array_of_hinted(const struct inference *inference, heap_object_id
 static bool is_link_alone(const struct inference *inference, const struct content *content,
 			  const struct candidate *candidate, int score)
 {
-	for (uint32_t at = inference->hints.head[content->object]; at != NO_HINT;
+	for (uint32_t at = hints_first(&inference->hints, content->object); at != NO_HINT;
 	     at = inference->hints.list[at].next) {
 		const struct hint *hint = &inference->hints.list[at];
 
@@ -314,7 +314,7 @@ static bool may_be_whole(const struct inference *inference, heap_object_id objec
 	score = candidate_score(inference, &content, candidate);
 	if (score < 0 || is_link_alone(inference, &content, candidate, score))
 		return false;
-	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	for (uint32_t at = hints_first(&inference->hints, object); at != NO_HINT;
 	     at = inference->hints.list[at].next) {
 		const struct hint *hint = &inference->hints.list[at];
 
@@ -335,7 +335,7 @@ static bool is_of_arrays(const struct inference *inference, const struct site_su
 
 	if (site->sizes < MANY_SIZES || !inference_knows_site(inference, site->site))
 		return false;
-	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	for (uint32_t at = hints_first(&inference->hints, object); at != NO_HINT;
 	     at = inference->hints.list[at].next) {
 		const struct hint *hint = &inference->hints.list[at];
 		uint64_t stride = layouts_size(&inference->layouts, hint->type);
@@ -384,7 +384,7 @@ static bool is_one_of_several(const struct inference *inference, heap_object_id 
 {
 	struct content content;
 
-	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	for (uint32_t at = hints_first(&inference->hints, object); at != NO_HINT;
 	     at = inference->hints.list[at].next) {
 		const struct hint *hint = &inference->hints.list[at];
 
@@ -559,7 +559,7 @@ static bool is_news(struct inference *inference, heap_object_id object,
 
 	__atomic_store_n(&inference->news[object], (uint8_t)(all & ~news), __ATOMIC_RELAXED);
 	return !(all & NEWS_NO_WHOLE) &&
-	       (news || (pass == PASS_ALL && inference->hints.head[object] != NO_HINT));
+	       (news || (pass == PASS_ALL && hints_have(&inference->hints, object)));
 }
 
 // Checks candidates against one block. Sure evidence does not depend on contents.
@@ -589,8 +589,8 @@ static void fetch(const struct inference *inference, const struct kind *kind, ui
 		return;
 	object = members[number + PREFETCH_DISTANCE];
 	if (!(__atomic_load_n(&inference->news[object], __ATOMIC_RELAXED) & NEWS_NO_WHOLE) &&
-	    inference->hints.head[object] != NO_HINT)
-		heap_prefetch(&inference->hints.list[inference->hints.head[object]]);
+	    hints_have(&inference->hints, object))
+		heap_prefetch(&inference->hints.list[hints_first(&inference->hints, object)]);
 }
 
 // All that candidates_add_hinted() reads of a block with one hint.
@@ -611,7 +611,7 @@ struct futile_hints {
 static bool describe_hint(const struct inference *inference, heap_object_id object,
 			  struct lone_hint *result)
 {
-	uint32_t at = inference->hints.head[object];
+	uint32_t at = hints_first(&inference->hints, object);
 	const struct hint *hint = &inference->hints.list[at];
 
 	if (at == NO_HINT || hint->next != NO_HINT)

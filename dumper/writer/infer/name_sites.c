@@ -31,7 +31,7 @@ static struct layout_claim fit_any(const struct inference *inference, heap_type_
 static bool has_whole_hint(const struct inference *inference, heap_object_id object,
 			   heap_type_id type)
 {
-	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	for (uint32_t at = hints_first(&inference->hints, object); at != NO_HINT;
 	     at = inference->hints.list[at].next) {
 		const struct hint *hint = &inference->hints.list[at];
 

@@ -192,7 +192,7 @@ struct part {
 // @param object  without a claim
 static bool is_weighed(const struct inference *inference, heap_object_id object)
 {
-	return inference->hints.head[object] != NO_HINT && !pools_have(&inference->pools, object) &&
+	return hints_have(&inference->hints, object) && !pools_have(&inference->pools, object) &&
 	       !pools_have_kind(&inference->pools,
 				objects_kind(&inference->capture->objects, object));
 }
@@ -424,7 +424,7 @@ struct heap_error *naming_reconsider(struct inference *inference, uint64_t *drop
 		progress_step();
 
 		if (inference->claims.rank[i] < RANK_SITE ||
-		    inference->claims.rank[i] == RANK_NONE || inference->hints.head[i] == NO_HINT ||
+		    inference->claims.rank[i] == RANK_NONE || !hints_have(&inference->hints, i) ||
 		    inference->claims.is_renamed[i])
 			continue;
 		if (hints_ask_named(inference, i) != VERDICT_AGAINST) {

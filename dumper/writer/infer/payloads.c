@@ -82,7 +82,7 @@ static heap_type_id find_link_type(const struct inference *inference, heap_objec
 	heap_type_id found = HEAP_NO_TYPE;
 	uint32_t lead = 0;
 
-	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	for (uint32_t at = hints_first(&inference->hints, object); at != NO_HINT;
 	     at = inference->hints.list[at].next) {
 		const struct hint *hint = &inference->hints.list[at];
 
@@ -104,8 +104,8 @@ static struct heap_error *gather_links(struct search *search, heap_object_id obj
 
 	*type = find_link_type(inference, object);
 	search->places.count = 0;
-	for (uint32_t at = inference->hints.head[object]; *type != HEAP_NO_TYPE && at != NO_HINT;
-	     at = inference->hints.list[at].next) {
+	for (uint32_t at = hints_first(&inference->hints, object);
+	     *type != HEAP_NO_TYPE && at != NO_HINT; at = inference->hints.list[at].next) {
 		const struct hint *hint = &inference->hints.list[at];
 
 		progress_step();

@@ -181,7 +181,7 @@ static heap_type_id find_meant(const struct inference *inference, heap_object_id
 	uint32_t refuted = 0;
 	bool is_only = true;
 
-	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	for (uint32_t at = hints_first(&inference->hints, object); at != NO_HINT;
 	     at = inference->hints.list[at].next) {
 		const struct hint *hint = &inference->hints.list[at];
 		enum word word;
@@ -232,7 +232,7 @@ struct heap_error *pointer_tables_claim(struct inference *inference, uint64_t *c
 	for (heap_object_id i = claims_next(claims, RANK_NONE, 0, count);
 	     i < count && !progress_is_late(); i = claims_next(claims, RANK_NONE, i + 1, count)) {
 		progress_step();
-		if (claims_lack(claims, i) && inference->hints.head[i] != NO_HINT &&
+		if (claims_lack(claims, i) && hints_first(&inference->hints, i) != NO_HINT &&
 		    has_pointers(&inference->capture->snapshot, i))
 			HEAP_TRY(claim_table(inference, i, words, claimed));
 	}

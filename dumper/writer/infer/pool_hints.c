@@ -57,7 +57,7 @@ static bool is_of_itself(const struct inference *inference, const struct hint *h
 static void update(const struct inference *inference, struct pool_summary *summary)
 {
 	const struct hints *hints = &inference->hints;
-	uint32_t first = hints->head[summary->object];
+	uint32_t first = hints_first(hints, summary->object);
 
 	for (uint32_t at = first; at != summary->newest && at != NO_HINT;
 	     at = hints->list[at].next) {

@@ -115,7 +115,7 @@ struct heap_error *pool_texts_add(struct inference *inference)
 		    (inference_type(inference, i) == HEAP_NO_TYPE) !=
 			    (inference->claims.rank[i] == RANK_NONE))
 			continue;
-		for (uint32_t at = inference->hints.head[i]; at != NO_HINT;
+		for (uint32_t at = hints_first(&inference->hints, i); at != NO_HINT;
 		     at = inference->hints.list[at].next)
 			HEAP_TRY(find_text(inference, &inference->hints.list[at], &parts));
 	}

@@ -152,7 +152,7 @@ static struct heap_error *add_part(struct inference *inference, const struct hin
 // True if no hint says that there is a struct at another place of a part's block.
 static bool is_alone(const struct inference *inference, const struct heap_part *part)
 {
-	for (uint32_t at = inference->hints.head[part->object]; at != NO_HINT;
+	for (uint32_t at = hints_first(&inference->hints, part->object); at != NO_HINT;
 	     at = inference->hints.list[at].next) {
 		const struct hint *hint = &inference->hints.list[at];
 
@@ -247,7 +247,7 @@ static struct heap_error *cut_pool(struct inference *inference, heap_object_id o
 	if (inference->claims.rank[object] == RANK_NONE)
 		HEAP_TRY(names_set(&inference->capture->names, object, HEAP_NO_TYPE, 0,
 				   HEAP_EVIDENCE_POOL));
-	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	for (uint32_t at = hints_first(&inference->hints, object); at != NO_HINT;
 	     at = inference->hints.list[at].next) {
 		progress_step();
 		if (is_part(inference, &inference->hints.list[at]))
@@ -267,7 +267,7 @@ static bool contains_itself(const struct inference *inference, heap_object_id ob
 	if (!facts->is_flexible)
 		return false;
 
-	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	for (uint32_t at = hints_first(&inference->hints, object); at != NO_HINT;
 	     at = inference->hints.list[at].next) {
 		const struct hint *hint = &inference->hints.list[at];
 
@@ -377,7 +377,7 @@ static uint64_t first_place(const struct inference *inference, heap_object_id ob
 {
 	uint64_t first = UINT64_MAX;
 
-	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	for (uint32_t at = hints_first(&inference->hints, object); at != NO_HINT;
 	     at = inference->hints.list[at].next) {
 		const struct hint *hint = &inference->hints.list[at];
 
@@ -408,7 +408,7 @@ static bool may_be_pool(const struct inference *inference, heap_object_id object
 	const struct layouts *layouts = &inference->layouts;
 	heap_type_id type = inference_type(inference, object);
 
-	return inference->hints.head[object] != NO_HINT &&
+	return hints_have(&inference->hints, object) &&
 	       (type == HEAP_NO_TYPE || layouts_is_flexible(layouts, type) ||
 		layouts_has_raw(layouts, type));
 }

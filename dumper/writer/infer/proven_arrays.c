@@ -150,7 +150,7 @@ static struct heap_error *claim_block(struct inference *inference, heap_object_i
 	struct layout_claim found = { LAYOUT_NONE, HEAP_NO_TYPE, 0 };
 	uint32_t tried = 0;
 
-	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	for (uint32_t at = hints_first(&inference->hints, object); at != NO_HINT;
 	     at = inference->hints.list[at].next) {
 		const struct hint *hint = &inference->hints.list[at];
 		struct layout_claim claim;
@@ -183,7 +183,7 @@ struct heap_error *proven_arrays_claim(struct inference *inference, uint64_t *cl
 	for (heap_object_id i = claims_next(claims, RANK_NONE, 0, count);
 	     i < count && !progress_is_late(); i = claims_next(claims, RANK_NONE, i + 1, count)) {
 		progress_step();
-		if (claims_lack(claims, i) && inference->hints.head[i] != NO_HINT &&
+		if (claims_lack(claims, i) && hints_have(&inference->hints, i) &&
 		    inference_size(inference, i) >= LEAST_SIZE)
 			HEAP_TRY(claim_block(inference, i, claimed));
 	}

@@ -141,7 +141,7 @@ static bool has_payload(const struct inference *inference, heap_object_id object
 	if (layouts_is_flexible(layouts, type) ||
 	    layouts_size(layouts, type) >= inference_size(inference, object))
 		return false;
-	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	for (uint32_t at = hints_first(&inference->hints, object); at != NO_HINT;
 	     at = inference->hints.list[at].next) {
 		progress_step();
 		if (hint_is_payload(inference, &inference->hints.list[at], type))
@@ -268,7 +268,7 @@ static bool count_places(const struct inference *inference, heap_object_id objec
 	uint32_t agree = 0, contradict = 0;
 
 	*places = 0;
-	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	for (uint32_t at = hints_first(&inference->hints, object); at != NO_HINT;
 	     at = inference->hints.list[at].next) {
 		const struct hint *hint = &inference->hints.list[at];
 		enum verdict verdict = hint_ask(inference, hint, type);
@@ -376,7 +376,7 @@ static void consider_all(struct search *search)
 	const struct capture *capture = inference->capture;
 	const struct hint *hints = inference->hints.list;
 	uint32_t kind = objects_kind(&capture->objects, search->object);
-	uint32_t first = inference->hints.head[search->object];
+	uint32_t first = hints_first(&inference->hints, search->object);
 
 	for (uint32_t at = first; at != NO_HINT; at = hints[at].next) {
 		progress_step();
@@ -414,7 +414,8 @@ static bool may_be_exact(const struct inference *inference, heap_object_id objec
 	content_read(inference, object, words, &content);
 	if (best->source != SOURCE_PARTS)
 		return hints_may_be_part(inference, &content, best->type, 0);
-	for (uint32_t at = inference->hints.head[object]; at != NO_HINT; at = hints[at].next) {
+	for (uint32_t at = hints_first(&inference->hints, object); at != NO_HINT;
+	     at = hints[at].next) {
 		if (hints_may_be_part(inference, &content, hints[at].type,
 				      layouts_is_start(hints[at].interior) ? 0
 									   : hints[at].interior))

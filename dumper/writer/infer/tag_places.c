@@ -94,7 +94,7 @@ static heap_type_id find_start_type(const struct inference *inference, heap_obje
 	if (claims_are_good(&inference->claims, object) &&
 	    names_of(&inference->capture->names, object)->elements <= 1)
 		return inference_type(inference, object);
-	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	for (uint32_t at = hints_first(&inference->hints, object); at != NO_HINT;
 	     at = inference->hints.list[at].next) {
 		const struct hint *hint = &inference->hints.list[at];
 

@@ -18,8 +18,8 @@ static bool is_candidate(const struct inference *inference, heap_object_id objec
 	return interior % ALIGNMENT != 0 && interior <= MAX_OFFSET &&
 	       interior < objects_size(&inference->capture->objects, object) &&
 	       inference->claims.rank[object] == RANK_NONE &&
-	       inference->hints.head[object] == NO_HINT &&
-	       inference_prefix(inference, object) == 0 && !pools_have(&inference->pools, object);
+	       !hints_have(&inference->hints, object) && inference_prefix(inference, object) == 0 &&
+	       !pools_have(&inference->pools, object);
 }
 
 // Hints at the texts that the pointers of a block lead to. One into the block itself leads to what is behind its
