@@ -8,9 +8,9 @@
 #include <stdlib.h>
 
 enum {
-	PIECE = 4096,           // claims
+	PIECE = 4096,           // positions of claims: whole words
 	PREFETCH_DISTANCE = 12, // claims
-	MANY = 8,               // claims on one object in so many take much memory
+	MANY = 8,               // claims on one object in so many, or edges, take much memory
 };
 
 struct applying {
@@ -29,6 +29,16 @@ static void fetch(const struct inference *inference, heap_object_id object)
 	heap_prefetch_to_write(&inference->capture->names.of[object]);
 	heap_prefetch(&snapshot->edge_first[object]);
 	kinds_prefetch(inference, object);
+}
+
+// Prefetches what a claim further on reads, unless they are by address.
+static void fetch_ahead(const struct inference *inference, const struct claim_queue *taken,
+			size_t position)
+{
+	size_t ahead = position + PREFETCH_DISTANCE;
+
+	if (!taken->bits && ahead < taken->count && taken->list[ahead] != HEAP_NO_OBJECT)
+		fetch(inference, taken->list[ahead]);
 }
 
 // Appends the object's edges to the last piece of the frontier, or to as many more as they fill.
@@ -76,15 +86,16 @@ static struct heap_error *name_piece(void *context, size_t number, void *result)
 	const struct claim_queue *taken = applying->taken;
 	const uint32_t *edge_first = inference->capture->snapshot.edge_first;
 	struct named_part *part = result;
-	size_t first = number * PIECE, left = taken->count - first;
+	size_t first = number * PIECE, left = claim_queue_end(taken) - first;
+	size_t end = first + (left < PIECE ? left : PIECE);
 
 	part->pieces.count = part->runs.count = part->types.count = 0;
 	part->room = part->applied = part->named = 0;
-	for (size_t i = first; i < first + (left < PIECE ? left : PIECE); i++) {
-		heap_object_id object = taken->objects[i];
+	for (size_t i = claim_queue_next(taken, first, end); i < end;
+	     i = claim_queue_next(taken, i + 1, end)) {
+		heap_object_id object = claim_queue_object(taken, i);
 
-		if (i + PREFETCH_DISTANCE < taken->count)
-			fetch(inference, taken->objects[i + PREFETCH_DISTANCE]);
+		fetch_ahead(inference, taken, i);
 		progress_step();
 
 		bool is_new = inference_type(inference, object) == HEAP_NO_TYPE;
@@ -140,12 +151,12 @@ static struct heap_error *name_all(struct applying *applying)
 	struct named_part *own = &applying->inference->named_part;
 
 	// Without threads and their buffers: most rounds are this small.
-	if (applying->taken->count <= PIECE) {
+	if (claim_queue_end(applying->taken) <= PIECE) {
 		HEAP_TRY(name_piece(applying, 0, own));
 		return join_piece(applying, own);
 	}
 	return heap_pieces_run(&(struct heap_piece_work){
-		.count = (applying->taken->count + PIECE - 1) / PIECE,
+		.count = (claim_queue_end(applying->taken) + PIECE - 1) / PIECE,
 		.part_size = sizeof(struct named_part),
 		.work = name_piece,
 		.join = join_piece,
@@ -157,12 +168,13 @@ static struct heap_error *name_all(struct applying *applying)
 struct heap_error *claims_apply(struct inference *inference, enum rank rank)
 {
 	const struct claim_queue *taken = claims_take(&inference->claims, rank);
+	size_t many = inference->capture->objects.count / MANY;
 
-	// Nothing reads members before all is settled. No object is named more than once per rank, so this is rare.
-	if (taken->count > inference->capture->objects.count / MANY)
-		kinds_drop_members(&inference->kinds);
 	frontier_begin(inference);
 	HEAP_TRY(name_all(&(struct applying){ inference, taken, rank }));
+	// Nothing reads members before all is settled. No object is named more than once per rank, so this is rare.
+	if (taken->count > many || inference->frontier.pieces.count > many / FRONTIER_PIECE + 1)
+		kinds_drop_members(&inference->kinds);
 	HEAP_TRY(frontier_follow(inference, taken));
 	claims_taken(&inference->claims);
 	return NULL;

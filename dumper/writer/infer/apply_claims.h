@@ -5,7 +5,7 @@
 /**
  * Applies claims: objects get the names that wait for them, and then all these names are followed.
  *
- *	claims    c c c c c c c c │ c c c c c …    pieces
+ *	claims    c c c c c c c c │ c c c c c …    pieces: as many positions of the queue
  *	threads   name the objects of a piece, and cut their edges into pieces of the frontier
  *	join      news of kinds, new types, the frontier, in order
  *

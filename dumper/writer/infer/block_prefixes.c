@@ -19,8 +19,9 @@
 #include <string.h>
 
 enum {
-	FEW_HINTS = 16,  // on a block: with more of them it is no single object
-	MUCH = 32,       // new hints are much if they are one in so many objects
+	FEW_HINTS = 16, // on a block: with more of them it is no single object
+	MUCH = 32,      // new hints are much if they are one in so many objects
+	MAX_WHOLES = 64,
 	MIN_SUPPORT = 8, // blocks
 	MIN_TAGGED = 16, // blocks that point to the tables of fewer ones
 	MIN_LEAD = 10,   // times as many must speak for a prefix as against it
@@ -108,6 +109,45 @@ static bool has_whole(const struct layouts *layouts, heap_type_id part, uint64_t
 	       !is_empty(layouts_flexible_wholes(layouts, part, offset, size));
 }
 
+// True if there is a type of a size that has one of a union's members there.
+static bool has_alternative(const struct layouts *layouts, heap_type_id part, uint64_t offset,
+			    uint64_t size)
+{
+	const struct heap_type *type = &layouts->types->types[part];
+
+	for (uint32_t i = 0; type->kind == HEAP_TYPE_UNION && i < type->members; i++) {
+		const struct heap_member *member = &layouts->types->members[type->first_member + i];
+		heap_type_id alternative = layouts_strip(layouts, member->type);
+
+		progress_step();
+		if (layouts_is_compound(layouts, alternative) &&
+		    has_whole(layouts, alternative, offset, size))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * True if a lead may be to a part of a larger struct though that has no part of the lead's type: pointers to a union, or
+ * to one of its members, lead to what has another member, as those to all objects of an interpreter do.
+ */
+static bool may_be_alternative(const struct layouts *layouts, const struct lead *lead,
+			       uint64_t size)
+{
+	uint64_t rest = size - lead->offset;
+	const struct layout_wholes wholes =
+		layouts_exact_wholes(layouts, lead->type, 0, rest, layouts_slack(layouts, rest));
+
+	if (has_alternative(layouts, lead->type, lead->offset, size))
+		return true;
+	for (const struct layout_part *at = wholes.at;
+	     at < wholes.end && at - wholes.at < MAX_WHOLES; at++) {
+		if (has_alternative(layouts, at->whole, lead->offset, size))
+			return true;
+	}
+	return false;
+}
+
 enum reading {
 	READING_OTHER,
 	READING_PREFIX,
@@ -190,7 +230,8 @@ static enum reading read_block(const struct inference *inference, heap_object_id
 
 	if (layouts_is_character(layouts, lead->type))
 		return read_text(inference, object, lead->offset, words);
-	if (has_whole(layouts, lead->type, lead->offset, size))
+	if (has_whole(layouts, lead->type, lead->offset, size) ||
+	    may_be_alternative(layouts, lead, size))
 		return READING_EMBEDDED;
 	if (!inference_has_sites(inference) && !find_table(inference, object, lead))
 		return READING_EMBEDDED;

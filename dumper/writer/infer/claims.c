@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/infer/claims.h"
 
-#include "lib/base/array.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-	MAX_FIRSTS = 16,     // structs in each other
-	MAX_IDLE = 64 << 10, // claims for which an empty queue keeps room
+	MAX_FIRSTS = 16, // structs in each other
 };
 
 struct heap_error *claims_init(struct claims *claims, const struct layouts *layouts,
@@ -26,6 +23,9 @@ struct heap_error *claims_init(struct claims *claims, const struct layouts *layo
 	};
 	if (!claims->rank || !claims->name_rank || !claims->waits || !claims->is_renamed)
 		return heap_error_out_of_memory();
+	for (unsigned i = 0; i < RANKS; i++)
+		claims->queues[i] = claim_queue_make(objects);
+	claims->taken = claim_queue_make(objects);
 	memset(claims->rank, RANK_NONE, count);
 	memset(claims->name_rank, RANK_NONE, count);
 	return NULL;
@@ -34,8 +34,8 @@ struct heap_error *claims_init(struct claims *claims, const struct layouts *layo
 void claims_deinit(struct claims *claims)
 {
 	for (unsigned i = 0; i < RANKS; i++)
-		free(claims->queues[i].objects);
-	free(claims->taken.objects);
+		claim_queue_deinit(&claims->queues[i]);
+	claim_queue_deinit(&claims->taken);
 	free(claims->rank);
 	free(claims->name_rank);
 	free(claims->waits);
@@ -117,7 +117,6 @@ bool claims_are_futile(const struct claims *claims, enum rank rank, heap_object_
 struct heap_error *claims_add(struct claims *claims, enum rank rank, const struct claim *claim)
 {
 	const struct name name = { claim->elements, claim->evidence, claim->is_sure, claim->type };
-	struct claim_queue *queue = &claims->queues[rank];
 	heap_object_id object = claim->object;
 	uint32_t number;
 
@@ -130,9 +129,8 @@ struct heap_error *claims_add(struct claims *claims, enum rank rank, const struc
 	HEAP_TRY(names_find(claims->names, &name, &number));
 	if (claims->rank[object] == rank)
 		return names_await(claims->names, object, number);
-	HEAP_TRY(heap_reserve(queue->objects, queue->capacity, queue->count + 1));
 	HEAP_TRY(names_await(claims->names, object, number));
-	queue->objects[queue->count++] = object;
+	HEAP_TRY(claim_queue_add(&claims->queues[rank], object));
 	claims->changes++;
 	// Before the rank: claims_are_futile() reads them in the other order.
 	set_waits(claims, object);
@@ -149,27 +147,22 @@ enum rank claims_best(const struct claims *claims)
 	return rank;
 }
 
-// Drops the objects from a queue that are in it once more, further back.
+// Drops the objects from a list that are in it once more, further back.
 static void drop_doubles(struct claims *claims, struct claim_queue *queue)
 {
-	size_t kept = 0;
-
 	for (size_t i = queue->count; i-- > 0;) {
-		heap_object_id object = queue->objects[i];
+		heap_object_id object = queue->list[i];
 
 		// Those that no longer wait, or have been met, are marked by the same bit.
 		if (waits(claims, object))
 			clear_waits(claims, object);
 		else
-			queue->objects[i] = HEAP_NO_OBJECT;
+			claim_queue_drop(queue, i);
 	}
 	for (size_t i = 0; i < queue->count; i++) {
-		if (queue->objects[i] == HEAP_NO_OBJECT)
-			continue;
-		set_waits(claims, queue->objects[i]);
-		queue->objects[kept++] = queue->objects[i];
+		if (queue->list[i] != HEAP_NO_OBJECT)
+			set_waits(claims, queue->list[i]);
 	}
-	queue->count = kept;
 }
 
 const struct claim_queue *claims_take(struct claims *claims, enum rank rank)
@@ -178,17 +171,17 @@ const struct claim_queue *claims_take(struct claims *claims, enum rank rank)
 
 	*taken = claims->queues[rank];
 	claims->queues[rank] = empty;
-	if (claims->may_be_double)
+	if (claims->may_be_double && !taken->bits)
 		drop_doubles(claims, taken);
 	return taken;
 }
 
-const struct name *claims_settle(struct claims *claims, enum rank rank, size_t number)
+const struct name *claims_settle(struct claims *claims, enum rank rank, size_t position)
 {
-	heap_object_id object = claims->taken.objects[number];
+	heap_object_id object = claim_queue_object(&claims->taken, position);
 
 	if (claims->rank[object] != rank || !waits(claims, object)) {
-		claims->taken.objects[number] = HEAP_NO_OBJECT;
+		claim_queue_drop(&claims->taken, position);
 		return NULL;
 	}
 
@@ -200,11 +193,7 @@ const struct name *claims_settle(struct claims *claims, enum rank rank, size_t n
 
 void claims_taken(struct claims *claims)
 {
-	claims->taken.count = 0;
-	if (claims->taken.capacity <= MAX_IDLE)
-		return;
-	free(claims->taken.objects);
-	claims->taken = (struct claim_queue){ 0 };
+	claim_queue_clear(&claims->taken);
 }
 
 void claims_rest(struct claims *claims)

@@ -11,6 +11,7 @@
  * made, which is that of addresses and differs in each run, does not matter.
  */
 
+#include "dumper/writer/infer/claim_queue.h"
 #include "dumper/writer/infer/layout.h"
 #include "dumper/writer/scan/names.h"
 #include "lib/base/prefetch.h"
@@ -49,17 +50,11 @@ struct claim {
 	uint64_t is_sure : 1; /**< no guess between a root and this claim */
 };
 
-/** Many objects may wait at once: 4 bytes each. What is claimed of them is in names. */
-struct claim_queue {
-	heap_object_id *objects; /**< [count] */
-	size_t count, capacity;
-};
-
 struct claims {
 	const struct layouts *layouts;
 	struct names *names;
-	struct claim_queue queues[RANKS];
-	struct claim_queue taken; /**< those that are being applied */
+	struct claim_queue queues[RANKS]; /**< of objects: what is claimed of them is in names */
+	struct claim_queue taken;         /**< those that are being applied */
 	uint8_t *rank;      /**< [objects] of its name, or of the best claim that waits for it */
 	uint8_t *name_rank; /**< [objects] of its name */
 	uint8_t *waits; /**< [objects / 8 + 1] a bit each: its last claim has not been taken yet */
@@ -87,12 +82,13 @@ enum rank claims_best(const struct claims *claims);
 const struct claim_queue *claims_take(struct claims *claims, enum rank rank);
 
 /**
- * Notes that a claim is being applied. Several threads may call it for different claims that were taken.
+ * Notes that a claim is being applied. Several threads may call it for claims of different words
+ * (claim_queue.h) that were taken.
  *
- * @param number  of the claim; its object becomes HEAP_NO_OBJECT if a better one has superseded it
+ * @param position  of the claim; its object is dropped if a better one has superseded it
  * @return NULL if it was superseded
  */
-const struct name *claims_settle(struct claims *claims, enum rank rank, size_t number);
+const struct name *claims_settle(struct claims *claims, enum rank rank, size_t position);
 
 /** Ends what claims_take() began, and frees its result. */
 void claims_taken(struct claims *claims);

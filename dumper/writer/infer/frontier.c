@@ -34,7 +34,7 @@ struct heap_error *frontier_add_type(struct inference *inference, heap_type_id t
 
 struct following {
 	struct inference *inference;
-	const heap_object_id *objects; // of the claims
+	const struct claim_queue *claims;
 };
 
 // The typed edges of a piece.
@@ -116,12 +116,14 @@ static struct heap_error *find_piece(void *context, size_t number, void *result)
 		part->edges = malloc(FRONTIER_PIECE * sizeof(*part->edges));
 	if (!part->edges)
 		return heap_error_out_of_memory();
-	for (size_t i = piece[0].claim; i <= piece[1].claim && !progress_is_late(); i++) {
-		uint32_t end = i == piece[1].claim ? piece[1].edge : UINT32_MAX;
-		heap_object_id object = end > 0 ? following->objects[i] : HEAP_NO_OBJECT;
+	// Up to the edge of the last claim with which the next piece begins.
+	size_t last = piece[1].claim + (piece[1].edge > 0);
 
-		if (object == HEAP_NO_OBJECT)
-			continue;
+	for (size_t i = piece[0].claim; i < last && !progress_is_late();
+	     i = claim_queue_next(following->claims, i + 1, last)) {
+		uint32_t end = i == piece[1].claim ? piece[1].edge : UINT32_MAX;
+		heap_object_id object = claim_queue_object(following->claims, i);
+
 		if (end > edge_first[object + 1])
 			end = edge_first[object + 1];
 		HEAP_TRY(find_edges(inference, object,
@@ -223,10 +225,11 @@ static struct heap_error *follow_one(struct following *following)
 struct heap_error *frontier_follow(struct inference *inference, const struct claim_queue *claims)
 {
 	struct frontier *frontier = &inference->frontier;
-	struct following following = { inference, claims->objects };
+	struct following following = { inference, claims };
 	size_t count = frontier->pieces.count;
 
-	HEAP_TRY(heap_array_append(&frontier->pieces, (struct frontier_piece){ claims->count, 0 }));
+	HEAP_TRY(heap_array_append(&frontier->pieces,
+				   (struct frontier_piece){ claim_queue_end(claims), 0 }));
 	if (count <= 1)
 		return count == 0 ? NULL : follow_one(&following);
 	return heap_pieces_run(&(struct heap_piece_work){

@@ -28,7 +28,7 @@ enum {
 
 /** Where a piece begins, and the one before it ends. */
 struct frontier_piece {
-	size_t claim;  /**< its number among those that were taken */
+	size_t claim;  /**< its position among those that were taken */
 	uint32_t edge; /**< of the claim's object */
 };
 
