@@ -13,6 +13,9 @@ use Time::HiRes qw(sleep time);
 my $build = $Heapsh::build;
 if (my $why = Heapsh::attach_refusal()) { plan skip_all => $why }
 
+# As nohup or a script's background leaves them: what is ignored would be so in heapsnap, too.
+$SIG{$_} = 'DEFAULT' for qw(HUP INT QUIT TERM);
+
 sub starts_with { my ($pid, $name) = @_; return Heapsh::content("/proc/$pid/comm") =~ /^\Q$name\E/ }
 
 # Processes that this one has begun, by their parents. @return pids
@@ -63,6 +66,7 @@ sub leaves_nothing {
         ok is_ended($_), '... and so does the writer' for $writer, $worker;
         await { (files_of($directory)) ? () : 1 };
         is_deeply [files_of($directory)], [], '... and no part of a file stays';
+        unlink "$directory/$_" for files_of($directory);
     }
     return;
 }
