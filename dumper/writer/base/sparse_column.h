@@ -80,6 +80,14 @@ static inline void sparse_column_prefetch(const struct sparse_column *column, si
 	heap_prefetch(&column->groups[at / SPARSE_GROUP]);
 }
 
+/** Prefetches the value of a place that has one. */
+static inline void sparse_column_prefetch_value(const struct sparse_column *column, size_t at)
+{
+	const struct sparse_group *group = &column->groups[at / SPARSE_GROUP];
+
+	heap_prefetch(&group->values[sparse_group_rank(group, at)]);
+}
+
 /** The first place from one on, before @p end, whose value is not 0; @p end if there is none. */
 static inline size_t sparse_column_next(const struct sparse_column *column, size_t at, size_t end)
 {

@@ -9,7 +9,7 @@
 
 enum {
 	PREFETCH_DISTANCE = 20, // edges
-	JOIN_DISTANCE = 10,     // typed edges; twice that for the first of two lookups
+	JOIN_DISTANCE = 10,     // typed edges; three times that for the first of three lookups
 };
 
 void frontier_begin(struct inference *inference)
@@ -135,7 +135,7 @@ static struct heap_error *find_piece(void *context, size_t number, void *result)
 
 // --- in order --------------------------------------------------------------------
 
-// Prefetches what applying an edge reads and writes: at first of its target, then of the target's hints.
+// Prefetches what applying an edge reads and writes: at first of its target, then where its first hint is, and that.
 static void fetch_target(const struct inference *inference, const struct part *part, uint32_t at)
 {
 	const uint32_t *targets = inference->capture->snapshot.edge_target;
@@ -143,8 +143,8 @@ static void fetch_target(const struct inference *inference, const struct part *p
 	const struct typed_edge *edge;
 	heap_object_id target;
 
-	if (at + 2 * JOIN_DISTANCE < part->count) {
-		edge = &part->edges[at + 2 * JOIN_DISTANCE];
+	if (at + 3 * JOIN_DISTANCE < part->count) {
+		edge = &part->edges[at + 3 * JOIN_DISTANCE];
 		target = targets[edge->edge];
 		heap_prefetch_to_write(&inference->claims.rank[target]);
 		heap_prefetch_to_write(&inference->capture->names.of[target]);
@@ -153,6 +153,12 @@ static void fetch_target(const struct inference *inference, const struct part *p
 			hints_prefetch(hints, target);
 			kinds_prefetch(inference, target);
 		}
+	}
+	if (at + 2 * JOIN_DISTANCE < part->count) {
+		edge = &part->edges[at + 2 * JOIN_DISTANCE];
+		target = targets[edge->edge];
+		if (!edge->is_claim && hints_have(hints, target))
+			sparse_column_prefetch_value(&hints->first, target);
 	}
 	if (at + JOIN_DISTANCE < part->count) {
 		edge = &part->edges[at + JOIN_DISTANCE];
