@@ -4,6 +4,7 @@
 #include "dumper/writer/base/progress.h"
 #include "dumper/writer/infer/arena_owners.h"
 #include "dumper/writer/infer/arena_structs.h"
+#include "dumper/writer/infer/majority.h"
 #include "dumper/writer/scan/head_words.h"
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
@@ -405,8 +406,8 @@ static struct heap_error *add_slack(const struct capture *capture, heap_object_i
 // The type that nearly all headers of a size have, as far as pointers lead to them; HEAP_NO_TYPE: there is none.
 static heap_type_id header_type(const struct capture *capture, uint64_t size)
 {
-	heap_type_id found = HEAP_NO_TYPE;
-	uint32_t lead = 0, votes = 0, voters = 0;
+	struct majority found = { 0 };
+	uint32_t votes = 0, voters = 0;
 
 	for (int round = 0; round < 2; round++) {
 		for (heap_object_id i = 0; i < capture->objects.count; i++) {
@@ -415,15 +416,15 @@ static heap_type_id header_type(const struct capture *capture, uint64_t size)
 			if (!(capture->objects.flags[i] & ARENA_HEADER) || type == HEAP_NO_TYPE ||
 			    objects_size(&capture->objects, i) != size)
 				continue;
-			if (round == 0 && lead == 0)
-				found = type;
-			lead = found == type ? lead + 1 : lead - 1;
-			votes += round == 1 && found == type;
+			if (round == 0)
+				majority_add(&found, type);
+			votes += round == 1 && found.value == type;
 			voters += round;
 		}
 	}
-	return votes >= MIN_HEADERS && votes * UINT64_C(10) >= voters * UINT64_C(9) ? found
-										    : HEAP_NO_TYPE;
+	return votes >= MIN_HEADERS && votes * UINT64_C(10) >= voters * UINT64_C(9)
+		       ? (heap_type_id)found.value
+		       : HEAP_NO_TYPE;
 }
 
 // The arena of an object that is a struct; NULL if the object is no arena.

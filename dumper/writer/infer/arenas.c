@@ -8,6 +8,7 @@
  * anything is an arena if most blocks of its site are.
  */
 #include "dumper/writer/infer/arenas.h"
+#include "dumper/writer/infer/majority.h"
 
 #include "dumper/base/header.h"
 #include "dumper/writer/base/progress.h"
@@ -532,22 +533,16 @@ static struct heap_error *find_formats(struct search *search)
 
 // --- cutting ------------------------------------------------------------------
 
-// The word that most headers have beside the size: their owner. A majority vote by Boyer and Moore.
+// The word that most headers have beside the size: their owner.
 static uint64_t find_owner(const struct cut_block *block, const struct format *format,
 			   const struct chain *chain, uint32_t at)
 {
-	uint64_t owner = 0;
-	uint32_t lead = 0;
+	struct majority owner = { 0 };
 
 	for (uint64_t header = chain->start; header < chain->end;
-	     header = end_of(block, format, header)) {
-		uint64_t word = block->words[(header + at) / WORD];
-
-		if (lead == 0)
-			owner = word;
-		lead = owner == word ? lead + 1 : lead - 1;
-	}
-	return owner;
+	     header = end_of(block, format, header))
+		majority_add(&owner, block->words[(header + at) / WORD]);
+	return owner.value;
 }
 
 // The place of an owner's address in the head of a block; ARENA_NO_OWNER: it is not there.

@@ -12,6 +12,7 @@
  * type.
  */
 #include "dumper/writer/infer/inference.h"
+#include "dumper/writer/infer/majority.h"
 
 #include "dumper/writer/base/progress.h"
 #include "lib/base/array.h"
@@ -271,27 +272,23 @@ static struct heap_error *learn_prefix(struct inference *inference, uint32_t bas
 // The votes on one tag.
 struct ballot {
 	uint64_t tag;
+	struct majority majority;
 	heap_type_id type;
 	uint64_t blocks, fitting;
-	uint64_t voters, votes, lead;
+	uint64_t voters, votes;
 };
 
-// The only type that can have a majority (Boyer and Moore, MJRTY, 1981).
+// The only type that can have a majority.
 static void nominate(const struct inference *inference, const struct kind *kind,
 		     struct ballot *ballot)
 {
 	for (uint32_t i = kind->first; i < kind->first + kind->count; i++) {
 		heap_object_id object = inference->kinds.members[i];
 
-		if (!claims_are_good(&inference->claims, object))
-			continue;
-		if (ballot->lead == 0)
-			ballot->type = inference_type(inference, object);
-		if (ballot->type == inference_type(inference, object))
-			ballot->lead++;
-		else
-			ballot->lead--;
+		if (claims_are_good(&inference->claims, object))
+			majority_add(&ballot->majority, inference_type(inference, object));
 	}
+	ballot->type = (heap_type_id)ballot->majority.value;
 }
 
 static void vote(const struct inference *inference, const struct kind *kind, struct ballot *ballot)

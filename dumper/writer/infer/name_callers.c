@@ -3,6 +3,7 @@
  * Names for the blocks of a wrapper's callers. What one caller makes is arrays or texts of one type if nearly all
  * of its blocks with a name are, whatever the wrapper's other callers make.
  */
+#include "dumper/writer/infer/majority.h"
 #include "dumper/writer/infer/naming.h"
 
 #include "dumper/writer/base/progress.h"
@@ -18,8 +19,9 @@ enum {
 // The blocks of one caller.
 struct caller {
 	heap_site_id site;
+	struct majority majority;
 	heap_type_id type; // of most, if most have one
-	uint32_t lead, voters, votes, open;
+	uint32_t voters, votes, open;
 	uint32_t samples, agreeing; // of the open ones
 };
 
@@ -45,7 +47,7 @@ static struct caller *find(const struct inference *inference, const struct calle
 	return found == HEAP_HASH_NONE ? NULL : &callers->list.items[found];
 }
 
-// Finds the only type that can have the majority (Boyer and Moore, MJRTY, 1981) for each caller.
+// Finds the only type that can have the majority for each caller.
 HEAP_MUST_CHECK
 static struct heap_error *elect(const struct inference *inference, const struct site_summary *maker,
 				struct callers *callers)
@@ -74,9 +76,8 @@ static struct heap_error *elect(const struct inference *inference, const struct 
 			continue;
 		}
 		caller->voters++;
-		if (caller->lead == 0)
-			caller->type = type;
-		caller->lead = caller->type == type ? caller->lead + 1 : caller->lead - 1;
+		majority_add(&caller->majority, type);
+		caller->type = (heap_type_id)caller->majority.value;
 	}
 	return NULL;
 }

@@ -7,6 +7,7 @@
  * code's variables, and the names of siblings.
  */
 #include "dumper/writer/infer/naming.h"
+#include "dumper/writer/infer/majority.h"
 
 #include "lib/base/pieces.h"
 #include "dumper/writer/base/progress.h"
@@ -304,13 +305,13 @@ struct poll {
 	uint32_t votes;
 };
 
-// Finds the only type that can have a majority (Boyer and Moore, MJRTY, 1981).
+// Finds the only type that can have a majority.
 static struct poll poll_kind(const struct inference *inference, const struct kind *kind,
 			     enum rank rank)
 {
 	const heap_object_id *members = inference->kinds.members + kind->first;
 	struct poll poll = { 0 };
-	uint32_t lead = 0;
+	struct majority majority = { 0 };
 
 	for (uint32_t i = 0; i < kind->count; i++) {
 		progress_step();
@@ -321,10 +322,9 @@ static struct poll poll_kind(const struct inference *inference, const struct kin
 		if (inference->claims.rank[members[i]] >= rank || type == HEAP_NO_TYPE)
 			continue;
 		poll.voters++;
-		if (lead == 0)
-			poll.type = type;
-		lead = poll.type == type ? lead + 1 : lead - 1;
+		majority_add(&majority, type);
 	}
+	poll.type = (heap_type_id)majority.value;
 	return poll;
 }
 

@@ -4,6 +4,7 @@
 #include "dumper/writer/base/progress.h"
 #include "dumper/writer/infer/deep_content.h"
 #include "dumper/writer/infer/inference.h"
+#include "dumper/writer/infer/majority.h"
 #include "dumper/writer/infer/self_lengths.h"
 #include "lib/base/cleanup.h"
 
@@ -76,24 +77,20 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
 	return a;
 }
 
-// The type of most links that hints on a block tell of (Boyer and Moore, MJRTY, 1981), or HEAP_NO_TYPE.
+// The type of most links that hints on a block tell of, or HEAP_NO_TYPE.
 static heap_type_id find_link_type(const struct inference *inference, heap_object_id object)
 {
-	heap_type_id found = HEAP_NO_TYPE;
-	uint32_t lead = 0;
+	struct majority found = { 0 };
 
 	for (uint32_t at = hints_first(&inference->hints, object); at != NO_HINT;
 	     at = inference->hints.list[at].next) {
 		const struct hint *hint = &inference->hints.list[at];
 
 		progress_step();
-		if (hint->either || (hint->type != found && !is_link(inference, hint->type)))
-			continue;
-		if (lead == 0)
-			found = hint->type;
-		lead = found == hint->type ? lead + 1 : lead - 1;
+		if (!hint->either && (hint->type == found.value || is_link(inference, hint->type)))
+			majority_add(&found, hint->type);
 	}
-	return found;
+	return (heap_type_id)found.value;
 }
 
 HEAP_MUST_CHECK

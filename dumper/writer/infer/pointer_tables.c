@@ -3,6 +3,7 @@
 
 #include "dumper/writer/base/progress.h"
 #include "dumper/writer/infer/inference.h"
+#include "dumper/writer/infer/majority.h"
 #include "dumper/writer/infer/sampler.h"
 #include "lib/base/cleanup.h"
 
@@ -20,8 +21,7 @@ enum {
 struct tally {
 	uint32_t known; // targets with a good name
 	uint32_t agreeing;
-	heap_type_id other; // the only type that may be that of most others
-	uint32_t lead;      // of that (Boyer and Moore, MJRTY, 1981)
+	struct majority other; // the type of most others
 };
 
 // True if a table's name may be wrong. Where a variable got the block, its type stands.
@@ -72,9 +72,7 @@ static void count_target(const struct inference *inference, heap_type_id pointee
 		tally->agreeing++;
 		return;
 	}
-	if (tally->lead == 0)
-		tally->other = found;
-	tally->lead = tally->other == found ? tally->lead + 1 : tally->lead - 1;
+	majority_add(&tally->other, found);
 }
 
 static struct tally count_targets(const struct inference *inference, heap_object_id object,
@@ -273,8 +271,9 @@ static struct heap_error *mend(struct inference *inference, heap_object_id objec
 	if (!*pointers)
 		return heap_error_out_of_memory();
 	// Those that do not agree but for one of MOST are of one type.
-	pointer = tally->lead * MOST >= tally->known * (MOST - 2) ? (*pointers)[tally->other]
-								  : HEAP_NO_TYPE;
+	pointer = tally->other.lead * MOST >= tally->known * (MOST - 2)
+			  ? (*pointers)[tally->other.value]
+			  : HEAP_NO_TYPE;
 	inference_unname(inference, object);
 	++*mended;
 	if (pointer == HEAP_NO_TYPE)

@@ -2,6 +2,7 @@
 #include "dumper/writer/infer/tag_types.h"
 
 #include "dumper/writer/infer/inference.h"
+#include "dumper/writer/infer/majority.h"
 #include "dumper/writer/infer/tag_names.h"
 #include "dumper/writer/infer/tag_places.h"
 #include "dumper/writer/base/progress.h"
@@ -44,13 +45,14 @@ static enum group_fit fit_group(const struct inference *inference, const struct 
 	return larger * 100 >= seen * PER_CENT ? GROUP_FIT_REST : GROUP_FIT_NONE;
 }
 
-// The majority type of the strong claims on members (Boyer and Moore, MJRTY, 1981).
+// The majority type of the strong claims on members.
 static heap_type_id elect(const struct inference *inference, const struct tag_group *group)
 {
 	const struct pointer_tags *tags = &inference->pointer_tags;
 	const uint32_t *members = tags->members + group->first;
-	heap_type_id elected = HEAP_NO_TYPE;
-	uint32_t lead = 0, voters = 0, votes = 0;
+	struct majority majority = { 0 };
+	uint32_t voters = 0, votes = 0;
+	heap_type_id elected;
 
 	for (int counting = 0; counting < 2; counting++) {
 		for (uint32_t i = 0; i < group->count; i++) {
@@ -63,15 +65,13 @@ static heap_type_id elect(const struct inference *inference, const struct tag_gr
 				continue;
 			if (counting) {
 				voters++;
-				votes += type == elected;
-			} else if (lead == 0) {
-				elected = type;
-				lead = 1;
+				votes += type == majority.value;
 			} else {
-				lead += type == elected ? 1 : UINT32_MAX; // or one less
+				majority_add(&majority, type);
 			}
 		}
 	}
+	elected = (heap_type_id)majority.value;
 	return votes > 0 && votes * UINT64_C(100) >= voters * (uint64_t)PER_CENT &&
 			       fit_group(inference, group, elected) == GROUP_FIT
 		       ? elected

@@ -6,6 +6,7 @@
 #include "dumper/writer/infer/callbacks.h"
 #include "dumper/writer/infer/deep_content.h"
 #include "dumper/writer/infer/inference.h"
+#include "dumper/writer/infer/majority.h"
 #include "dumper/writer/infer/self_lengths.h"
 #include "dumper/writer/scan/sites.h"
 #include "lib/base/cleanup.h"
@@ -492,8 +493,9 @@ static bool find_bytes(const struct search *search, struct void_place *place)
 static bool find_vote(const struct search *search, struct void_place *place)
 {
 	const struct inference *inference = search->inference;
-	uint32_t voters = 0, votes = 0, lead = 0;
-	heap_type_id elected = HEAP_NO_TYPE;
+	struct majority majority = { 0 };
+	uint32_t voters = 0, votes = 0;
+	heap_type_id elected;
 
 	for (uint32_t i = 0; i < place->kept; i++) {
 		heap_type_id type = inference_type(inference, place->samples[i].target);
@@ -501,10 +503,9 @@ static bool find_vote(const struct search *search, struct void_place *place)
 		if (!claims_are_good(&inference->claims, place->samples[i].target))
 			continue;
 		voters++;
-		if (lead == 0)
-			elected = type;
-		lead = elected == type ? lead + 1 : lead - 1;
+		majority_add(&majority, type);
 	}
+	elected = (heap_type_id)majority.value;
 	for (uint32_t i = 0; i < place->kept; i++)
 		votes += inference_type(inference, place->samples[i].target) == elected &&
 			 claims_are_good(&inference->claims, place->samples[i].target);
