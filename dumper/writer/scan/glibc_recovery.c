@@ -110,13 +110,23 @@ HEAP_MUST_CHECK
 static struct heap_error *recover_heaps(struct recovery *recovery, uint64_t start, uint64_t limit)
 {
 	const uint64_t step = UINT64_C(1) << GLIBC_LEAST_HEAP_LOG;
+	uint64_t at = (start + step - 1) & ~(step - 1), until = start;
 	struct heap heap;
 
-	for (uint64_t at = (start + step - 1) & ~(step - 1); at < limit && limit - at >= GLIBC_PAGE;
-	     at += step) {
+	while (at < limit && limit - at >= GLIBC_PAGE) {
+		// A core file may claim mappings of terabytes that it has no data of.
+		uint64_t next = at < until ? at
+					   : image_skip_untouched(recovery->walker->image, at,
+								  limit, &until);
+
+		if (next != at) {
+			at = (next + step - 1) & ~(step - 1);
+			continue;
+		}
 		if (read_heap(recovery->walker, at, limit, &heap) &&
 		    !glibc_is_claimed(recovery->walker, heap.start, heap.end))
 			HEAP_TRY(recover_heap(recovery, &heap));
+		at += step;
 	}
 	return NULL;
 }
