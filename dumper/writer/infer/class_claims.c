@@ -146,7 +146,7 @@ static bool may_be_larger(const struct inference *inference, heap_object_id obje
 struct heap_error *class_claims_add(struct inference *inference, const heap_type_id *classes)
 {
 	const struct objects *objects = &inference->capture->objects;
-	CLEANUP(release) struct opaque_classes opaque = { NULL };
+	CLEANUP(release) struct opaque_classes opaque = { 0 };
 
 	HEAP_TRY(note_sizes(inference, classes, &opaque));
 	for (heap_object_id i = 0; i < objects->count; i++) {

@@ -68,7 +68,7 @@ static uint64_t find_cfa(struct module *module, uint64_t pc, struct heap_dwarf_r
 	uint64_t cfa = 0;
 	bool is_signal;
 
-	if (MACHINE_FRAME_IN_CFA && has_frame)
+	if (MACHINE_FRAME_IN_CFA != 0 && has_frame)
 		return FAKE_STACK + MACHINE_FRAME_IN_CFA;
 	unwinder = module_unwinder(module);
 	if (unwinder)
