@@ -2,7 +2,7 @@
 #ifndef HEAP_TERMINAL_H
 #define HEAP_TERMINAL_H
 
-/** What a terminal can do. */
+/** Asks what a terminal can do. */
 
 #include <stdbool.h>
 

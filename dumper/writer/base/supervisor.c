@@ -46,7 +46,7 @@ struct page {
 static struct page *page;   // NULL where there is no supervisor
 static bool is_interrupted; // the supervisor, by SIGTERM
 
-// What the supervisor waits for: its worker, and somebody who no longer wants the snapshot.
+// The supervisor waits for its worker, and for somebody who no longer wants the snapshot.
 static sigset_t awaited_signals(void)
 {
 	sigset_t signals;
@@ -285,7 +285,7 @@ static struct heap_error *supervise(const struct supervision *supervision, pid_t
 	return too_late(supervision->process);
 }
 
-// What malloc() in the worker may have at most.
+// Notes how much malloc() in the worker may have at most.
 static void note_memory(struct supervision *supervision)
 {
 	struct rlimit data = { RLIM_INFINITY, RLIM_INFINITY }, addresses = data;

@@ -126,7 +126,7 @@ static struct heap_error *measure_all(struct search *search)
 		heap_type_id link = HEAP_NO_TYPE;
 
 		progress_step();
-		if (hints_first(&inference->hints, i) != NO_HINT && inference_is_open(inference, i))
+		if (hints_have(&inference->hints, i) && inference_is_open(inference, i))
 			link = find_link(inference, i);
 		if (link == HEAP_NO_TYPE)
 			continue;

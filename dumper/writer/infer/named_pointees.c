@@ -301,7 +301,7 @@ static struct heap_error *visit_values(struct search *search, heap_object_id obj
 
 	if (first == search->places.count || places[first].holder != type)
 		return NULL;
-	// What lies behind the header of a flexible struct is something else.
+	// Something else lies behind the header of a flexible struct.
 	if (layouts_is_flexible(&inference->layouts, type) && end > start + size)
 		end = start + size;
 	for (uint32_t i = heap_edge_from(snapshot, object, start);

@@ -17,25 +17,22 @@ enum {
 	FEW = 8,          // that are enough for that
 };
 
-// What the pointers of a table lead to.
+// The targets of the pointers of a table.
 struct tally {
 	uint32_t known; // targets with a good name
 	uint32_t agreeing;
 	struct majority other; // the type of most others
 };
 
-// True if a table's name may be wrong. Where a variable got the block, its type stands.
-static bool may_be_wrong(const struct inference *inference, heap_object_id object)
+// The type that a type's pointers lead to, if that is a struct.
+static heap_type_id struct_of(const struct inference *inference, heap_type_id type)
 {
-	const struct claims *claims = &inference->claims;
-	const struct layouts *layouts = &inference->layouts;
-	heap_type_id type = inference_type(inference, object);
+	const struct heap_type *pointer = &inference->layouts.types->types[type];
+	heap_type_id pointee = pointer->kind == HEAP_TYPE_POINTER
+				       ? layouts_strip(&inference->layouts, pointer->target)
+				       : HEAP_NO_TYPE;
 
-	return type != HEAP_NO_TYPE && layouts->types->types[type].kind == HEAP_TYPE_POINTER &&
-	       claims->rank[object] >= RANK_EXACT && claims->rank[object] != RANK_SITE &&
-	       claims->rank[object] != RANK_NONE && !claims->is_renamed[object] &&
-	       layouts_is_compound(layouts,
-				   layouts_strip(layouts, layouts->types->types[type].target));
+	return layouts_is_compound(&inference->layouts, pointee) ? pointee : HEAP_NO_TYPE;
 }
 
 // The struct that begins at a place of a block, if the block is one or several of it, or has it as a part.
@@ -94,17 +91,6 @@ static struct tally count_targets(const struct inference *inference, heap_object
 
 // --- tables without a name -----------------------------------------------------
 
-// The type that a type's pointers lead to, if that is a struct.
-static heap_type_id struct_of(const struct inference *inference, heap_type_id type)
-{
-	const struct heap_type *pointer = &inference->layouts.types->types[type];
-	heap_type_id pointee = pointer->kind == HEAP_TYPE_POINTER
-				       ? layouts_strip(&inference->layouts, pointer->target)
-				       : HEAP_NO_TYPE;
-
-	return layouts_is_compound(&inference->layouts, pointee) ? pointee : HEAP_NO_TYPE;
-}
-
 // True if two pointers into blocks of one size, or into the same, are no multiple of some bytes apart: the
 // blocks are no slabs of values of that size, whatever comes before the first.
 static bool is_apart(const struct inference *inference, uint32_t one, uint32_t other, uint64_t size,
@@ -141,7 +127,7 @@ bool pointer_tables_lead_astray(const struct inference *inference, heap_object_i
 	return pairs > 0 && apart * 2 > pairs;
 }
 
-// What a block's pointers say of a type that it may be several of.
+// The word of a block's pointers on a type that it may be several of.
 enum word {
 	REFUTED,
 	POSSIBLE,
@@ -230,7 +216,7 @@ struct heap_error *pointer_tables_claim(struct inference *inference, uint64_t *c
 	for (heap_object_id i = claims_next(claims, RANK_NONE, 0, count);
 	     i < count && !progress_is_late(); i = claims_next(claims, RANK_NONE, i + 1, count)) {
 		progress_step();
-		if (claims_lack(claims, i) && hints_first(&inference->hints, i) != NO_HINT &&
+		if (claims_lack(claims, i) && hints_have(&inference->hints, i) &&
 		    has_pointers(&inference->capture->snapshot, i))
 			HEAP_TRY(claim_table(inference, i, words, claimed));
 	}
@@ -238,6 +224,16 @@ struct heap_error *pointer_tables_claim(struct inference *inference, uint64_t *c
 }
 
 // --- tables with a wrong name --------------------------------------------------
+
+// True if a table's name may be wrong. Where a variable got the block, its type stands.
+static bool may_be_wrong(const struct inference *inference, heap_object_id object)
+{
+	const struct claims *claims = &inference->claims;
+
+	return claims->rank[object] >= RANK_EXACT && claims->rank[object] != RANK_SITE &&
+	       claims->rank[object] != RANK_NONE && !claims->is_renamed[object] &&
+	       struct_of(inference, inference_type(inference, object)) != HEAP_NO_TYPE;
+}
 
 // [types] a pointer to each type that has one; by the type's own name rather than a typedef's.
 static heap_type_id *list_pointers(const struct inference *inference)
@@ -285,7 +281,6 @@ static struct heap_error *mend(struct inference *inference, heap_object_id objec
 
 struct heap_error *pointer_tables_mend(struct inference *inference, uint64_t *mended)
 {
-	const struct layouts *layouts = &inference->layouts;
 	CLEANUP_FREE heap_type_id *pointers = NULL;
 
 	for (heap_object_id i = 0; i < inference->capture->objects.count && !progress_is_late();
@@ -295,10 +290,8 @@ struct heap_error *pointer_tables_mend(struct inference *inference, uint64_t *me
 		progress_step();
 		if (!may_be_wrong(inference, i))
 			continue;
-		tally = count_targets(
-			inference, i,
-			layouts_strip(layouts,
-				      layouts->types->types[inference_type(inference, i)].target));
+		tally = count_targets(inference, i,
+				      struct_of(inference, inference_type(inference, i)));
 		if (tally.known >= MIN_POINTERS && tally.agreeing * MOST <= tally.known)
 			HEAP_TRY(mend(inference, i, &tally, &pointers, mended));
 	}

@@ -168,7 +168,7 @@ static struct holder find_holder(struct capture *capture, struct module *module,
 	return result;
 }
 
-// What the code after a call does with the result, up to where it calls another function or goes on elsewhere.
+// The places of the result in the code after a call, up to where it calls another function or goes on elsewhere.
 struct straight_code {
 	uint64_t reach; // bytes
 	uint32_t in
@@ -479,7 +479,7 @@ bool site_types_know(struct capture *capture, uint64_t address, uint64_t size)
 
 	if (id == HEAP_NO_TYPE || type->size == 0 || type->flags & HEAP_TYPE_CHARACTER)
 		return false;
-	// Of a larger struct it may be a part: smaller_structs.h.
+	// The block may be a part of a larger struct: smaller_structs.h.
 	if (type->size > size)
 		return heap_types_has_members(type);
 	return type->size == size ||

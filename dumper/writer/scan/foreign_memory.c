@@ -72,7 +72,7 @@ static bool is_changed_file(const struct image_mapping *mapping)
 	       (mapping->protection & PROT_WRITE);
 }
 
-// What is touched of a mapping that may hold blocks.
+// The bytes that are touched of a mapping that may hold blocks.
 static uint64_t measure(const struct image *image, const struct image_mapping *mapping)
 {
 	if (mapping->kind == IMAGE_HEAP || image_is_private_memory(mapping))
