@@ -515,16 +515,17 @@ const struct command show_command = {
 	.name = "show",
 	.synopsis = "[--all] [--hex] [--raw] OBJ",
 	.summary = "an object's fields, or a variable's value",
-	.details = "  show 0x55d0c0ffee40   the object at that address, or around it\n"
-		   "  show g_table          the object that the variable g_table points to\n"
-		   "  show &g_table         the variable itself\n"
-		   "  show g_table->slots[3].value    as C would write it\n"
-		   "  show g_table->slots[3..5]       several elements\n"
-		   "  show --all $1         all members and elements, not only a screenful\n"
-		   "  show --hex $1         the bytes; with --all also more than the first 256\n"
-		   "  show --raw $1         the raw bytes, for a file or a pipe\n\n"
-		   "A pool shows its parts; an address inside it stands for the part there.\n"
-		   "The backtrace is the object's own, or that of the first of its site and size.",
+	.details =
+		"  show 0x55d0c0ffee40   the object at that address, or around it\n"
+		"  show g_table          the object that the variable g_table points to\n"
+		"  show &g_table         the variable itself\n"
+		"  show g_table->slots[3].value    as C would write it\n"
+		"  show g_table->slots[3..5]       several elements\n"
+		"  show --all $1         all members, elements and pointers, not only a screenful\n"
+		"  show --hex $1         the bytes; with --all also more than the first 256\n"
+		"  show --raw $1         the raw bytes, for a file or a pipe\n\n"
+		"A pool shows its parts; an address inside it stands for the part there.\n"
+		"The backtrace is the object's own, or that of the first of its site and size.",
 	.run = show_run,
 	.words = WORDS_OBJECT,
 	.keeps_answer = true,

@@ -477,6 +477,11 @@ bool layouts_is_enumerator(const struct layouts *layouts, heap_type_id type, uin
 	       (value & ~(layouts->facts[type].bits & mask)) == 0;
 }
 
+bool layouts_is_pointer(const struct layouts *layouts, heap_type_id type)
+{
+	return layouts->types->types[type].kind == HEAP_TYPE_POINTER;
+}
+
 bool layouts_is_character(const struct layouts *layouts, heap_type_id type)
 {
 	const struct heap_type *found = &layouts->types->types[type];

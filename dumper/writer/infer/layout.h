@@ -213,6 +213,8 @@ static inline bool layouts_is_compound(const struct layouts *layouts, heap_type_
 	return layouts->facts[type].is_compound;
 }
 
+bool layouts_is_pointer(const struct layouts *layouts, heap_type_id type);
+
 /** True if it is one byte wide, as the elements of texts are. */
 bool layouts_is_character(const struct layouts *layouts, heap_type_id type);
 

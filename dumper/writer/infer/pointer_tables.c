@@ -28,7 +28,7 @@ struct tally {
 static heap_type_id struct_of(const struct inference *inference, heap_type_id type)
 {
 	const struct heap_type *pointer = &inference->layouts.types->types[type];
-	heap_type_id pointee = pointer->kind == HEAP_TYPE_POINTER
+	heap_type_id pointee = layouts_is_pointer(&inference->layouts, type)
 				       ? layouts_strip(&inference->layouts, pointer->target)
 				       : HEAP_NO_TYPE;
 
@@ -244,7 +244,7 @@ static heap_type_id *list_pointers(const struct inference *inference)
 	for (heap_type_id id = 1; pointers && id < types->count; id++) {
 		heap_type_id pointee;
 
-		if (types->types[id].kind != HEAP_TYPE_POINTER)
+		if (!layouts_is_pointer(&inference->layouts, id))
 			continue;
 		pointee = layouts_strip(&inference->layouts, types->types[id].target);
 		if (pointers[pointee] == HEAP_NO_TYPE ||

@@ -8,21 +8,17 @@ enum {
 	MAX_ELEMENTS = 1 << 16,
 };
 
-static bool is_pointer(const struct inference *inference, heap_type_id type)
-{
-	return inference->layouts.types->types[type].kind == HEAP_TYPE_POINTER;
-}
-
 bool pool_arrays_begin(const struct inference *inference, const struct hint *hint)
 {
-	return is_pointer(inference, hint->type) && !hint->either && hint->interior % 8 == 0 &&
+	return layouts_is_pointer(&inference->layouts, hint->type) && !hint->either &&
+	       hint->interior % 8 == 0 &&
 	       hint->interior < objects_size(&inference->capture->objects, hint->object) &&
 	       pool_hints_is_free(inference, hint->object, hint->interior, hint->type);
 }
 
 bool pool_arrays_is(const struct inference *inference, const struct heap_part *part)
 {
-	return is_pointer(inference, part->type);
+	return layouts_is_pointer(&inference->layouts, part->type);
 }
 
 // True if a place of a pool is a value of a type by its enum tag, or may be one by its contents.

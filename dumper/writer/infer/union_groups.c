@@ -82,11 +82,6 @@ static struct layout_claim fit(const struct inference *inference, heap_object_id
 	return claim;
 }
 
-static bool is_pointer(const struct inference *inference, heap_type_id type)
-{
-	return inference->layouts.types->types[type].kind == HEAP_TYPE_POINTER;
-}
-
 // True if the variable that gets a block has it as an array of pointers of another type: one tag may go with
 // several kinds of tables.
 static bool is_other_array(const struct inference *inference, heap_object_id target,
@@ -96,10 +91,12 @@ static bool is_other_array(const struct inference *inference, heap_object_id tar
 		&inference->kinds
 			 .site_types[inference->kinds.kinds[kinds_of(inference, target)].site];
 
-	for (uint32_t i = 0; is_pointer(inference, type) && i < types->count; i++) {
+	for (uint32_t i = 0; layouts_is_pointer(&inference->layouts, type) && i < types->count;
+	     i++) {
 		const struct site_type *gets = &types->list[i];
 
-		if (gets->is_result && gets->type != type && is_pointer(inference, gets->type) &&
+		if (gets->is_result && gets->type != type &&
+		    layouts_is_pointer(&inference->layouts, gets->type) &&
 		    fit(inference, target, gets->type).fit != LAYOUT_NONE)
 			return true;
 	}
