@@ -6,6 +6,7 @@
 #include "dumper/command/interrupt.h"
 #include "dumper/command/library.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +19,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -260,21 +260,13 @@ struct work {
 	void *context;
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 // Asks the writer to end if this process shall, and ends one that does not heed that.
 static void pass_interrupt(struct work *work)
 {
 	if (work->asked_ns == 0 && interrupts_have_come(work->interrupts)) {
-		work->asked_ns = now_ns();
+		work->asked_ns = heap_monotonic_ns();
 		kill(work->writer, SIGTERM);
-	} else if (work->asked_ns != 0 && now_ns() - work->asked_ns > HEED_NS) {
+	} else if (work->asked_ns != 0 && heap_monotonic_ns() - work->asked_ns > HEED_NS) {
 		kill(work->writer, SIGKILL);
 	}
 }

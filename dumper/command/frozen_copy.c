@@ -7,6 +7,7 @@
 #include "dumper/command/tracee_machine.h"
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -22,7 +23,6 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #ifndef PTRACE_O_SUSPEND_SECCOMP
@@ -43,14 +43,6 @@ enum {
 	MANY_THREADS = 256, // of more, those asleep are left alone
 	MAX_ROUNDS = 100,   // of looking for new threads
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 HEAP_MAKES_ERROR
 static struct heap_error *lost(const struct process *process, struct frozen_copy *copy)
@@ -311,10 +303,10 @@ HEAP_MUST_CHECK
 static struct heap_error *find_victim(struct process *process, struct frozen_copy *copy,
 				      const struct process_status *status, struct tracee **result)
 {
-	uint64_t start = now_ns(), waited = 0;
+	uint64_t start = heap_monotonic_ns(), waited = 0;
 	size_t added;
 
-	for (; waited < VICTIM_MS; waited = (now_ns() - start) / 1000000) {
+	for (; waited < VICTIM_MS; waited = (heap_monotonic_ns() - start) / 1000000) {
 		struct tracee *victim = choose_victim(process, copy, waited);
 		bool stopped = false;
 
@@ -380,7 +372,7 @@ static void await_from(const struct process *process, struct frozen_copy *copy, 
 		       uint64_t until_ns)
 {
 	for (size_t i = first; i < copy->tracee_count; i++) {
-		uint64_t now = now_ns();
+		uint64_t now = heap_monotonic_ns();
 
 		if (copy->tracees[i].state == TRACEE_SEIZED)
 			tracee_await(process, &copy->tracees[i],
@@ -400,7 +392,7 @@ static struct heap_error *stop_threads(const struct process *process, struct fro
 		ask_from(process, copy, first);
 		// Where many threads run, this process has to wait for a processor until they are asked.
 		if (round == 0)
-			until = now_ns() + (uint64_t)limit_ms * 1000000;
+			until = heap_monotonic_ns() + (uint64_t)limit_ms * 1000000;
 		await_from(process, copy, first, until);
 		first = copy->tracee_count;
 		HEAP_TRY(list_threads(process, copy, &added));
@@ -425,7 +417,8 @@ struct making {
 // times in each call. If that takes long, the others are stopped before the copy is made.
 static void stop_others_if_slow(struct making *making)
 {
-	if (!making->may_stop_others || now_ns() - making->start_ns < SLOW_MS * UINT64_C(1000000))
+	if (!making->may_stop_others ||
+	    heap_monotonic_ns() - making->start_ns < SLOW_MS * UINT64_C(1000000))
 		return;
 	making->may_stop_others = false;
 	// An error comes again when all are stopped for the copy.
@@ -665,10 +658,10 @@ static struct heap_error *make_copy(struct making *making)
 {
 	struct frozen_copy *copy = making->copy;
 	// Both are children of a process that takes in orphans: it is made to wait for them.
-	uint64_t flags = copy->is_reaper ? CLONE_PARENT : 0, start = now_ns();
+	uint64_t flags = copy->is_reaper ? CLONE_PARENT : 0, start = heap_monotonic_ns();
 	long result = call(making, copy->holder, true, &copy->pid, SYS_clone, flags, 0, 0);
 
-	copy->clone_ns = now_ns() - start;
+	copy->clone_ns = heap_monotonic_ns() - start;
 	copy->own_pids[1] = result;
 	return result > 0 && copy->pid > 0 ? NULL : refuse_clone(making, result);
 }
@@ -809,7 +802,7 @@ static struct heap_error *freeze(struct making *making)
 		note_moved(making->process, copy);
 	if (copy->held_until_ns == 0)
 		release(copy, false);
-	copy->stop_ns = now_ns() - making->start_ns;
+	copy->stop_ns = heap_monotonic_ns() - making->start_ns;
 	if (copy->pid)
 		tracee_wait(copy->pid, VICTIM_MS);
 	making->may_stop_others = false;
@@ -864,7 +857,7 @@ struct heap_error *frozen_copy_create(struct process *process, const struct proc
 	struct heap_error *error;
 	size_t added, victim;
 
-	*copy = (struct frozen_copy){ .held_until_ns = hold_ns ? now_ns() + hold_ns : 0,
+	*copy = (struct frozen_copy){ .held_until_ns = hold_ns ? heap_monotonic_ns() + hold_ns : 0,
 				      .left = copy->left };
 	release_heir(process); // of an attempt before this one
 	HEAP_TRY(list_threads(process, copy, &added));
@@ -881,7 +874,7 @@ struct heap_error *frozen_copy_create(struct process *process, const struct proc
 	}
 	// The list of threads may move when it grows.
 	victim = (size_t)(making.victim - copy->tracees);
-	making.start_ns = now_ns();
+	making.start_ns = heap_monotonic_ns();
 
 	struct tracee kept = *making.victim;
 
@@ -942,7 +935,7 @@ static void note_heir(const struct process *process, struct frozen_copy *copy)
 
 void frozen_copy_tend(struct process *process, struct frozen_copy *copy)
 {
-	if (copy->held_until_ns > now_ns()) {
+	if (copy->held_until_ns > heap_monotonic_ns()) {
 		hold(process, copy);
 		return;
 	}
@@ -1010,9 +1003,9 @@ void frozen_copy_reap(struct process *process, long *left)
 // An exec() waits for all threads that it has ended to be waited for.
 static void release_lost(struct process *process, struct frozen_copy *copy)
 {
-	uint64_t until = now_ns() + VICTIM_MS * UINT64_C(1000000);
+	uint64_t until = heap_monotonic_ns() + VICTIM_MS * UINT64_C(1000000);
 
-	while (are_stuck(copy) && now_ns() < until) {
+	while (are_stuck(copy) && heap_monotonic_ns() < until) {
 		frozen_copy_tend(process, copy);
 		sched_yield();
 	}

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/command/progress.h"
+#include "lib/base/clock.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <time.h>
 
 static const uint64_t SECOND_NS = 1000000000;
 
@@ -54,19 +54,11 @@ bool progress_is_writing(const struct heapsnap_progress *progress)
 	return progress->start_ns != 0 && progress->phase != HEAPSNAP_PHASE_NONE;
 }
 
-static uint64_t now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (uint64_t)time.tv_sec * SECOND_NS + (uint64_t)time.tv_nsec;
-}
-
 void progress_format(const struct heapsnap_progress *progress, char *buffer, size_t size)
 {
 	// The numbers are another process's.
 	const char *phase = progress->phase < HEAPSNAP_PHASES ? phases[progress->phase] : "?";
-	uint64_t time = now(), share = 0;
+	uint64_t time = heap_monotonic_ns(), share = 0;
 	char share_text[16] = "";
 
 	if (progress->total != 0) {

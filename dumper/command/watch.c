@@ -7,6 +7,7 @@
 #include "dumper/command/priority.h"
 #include "dumper/command/process.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
 #include "lib/base/escape.h"
 
 #include <inttypes.h>
@@ -18,14 +19,6 @@
 #include <unistd.h>
 
 static const uint64_t HOLD_NS = UINT64_C(30000000000);
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 // Sleeps, but not beyond the end of the process.
 static void wait_for(const struct process *process, uint64_t wait_ns)
@@ -55,7 +48,7 @@ static struct heap_error *await(const struct process *process, struct heapsnap_h
 				int *lock)
 {
 	while (!process_has_ended(process)) {
-		uint64_t wait = heapsnap_headroom_look(room, now_ns());
+		uint64_t wait = heapsnap_headroom_look(room, heap_monotonic_ns());
 
 		if (room->is_near && (*lock = heapsnap_headroom_lock(room)) >= 0)
 			return NULL;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/base/progress.h"
+#include "lib/base/clock.h"
 
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
 static const uint64_t INTERVAL_NS = 100000000; // between two updates that the program sees
@@ -24,20 +24,12 @@ static struct {
 	struct heapsnap_progress progress;
 } state = { .memory = -1, .deadline_ns = UINT64_MAX };
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 void progress_init(pid_t frozen, const struct heapsnap_process *process)
 {
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)frozen);
-	state.start_ns = now_ns();
+	state.start_ns = heap_monotonic_ns();
 	state.frozen = frozen;
 	state.memory = open(path, O_WRONLY | O_CLOEXEC);
 	state.address =
@@ -48,7 +40,7 @@ void progress_init(pid_t frozen, const struct heapsnap_process *process)
 
 uint64_t progress_elapsed_ns(void)
 {
-	return now_ns() - state.start_ns;
+	return heap_monotonic_ns() - state.start_ns;
 }
 
 void progress_set_beat(void (*beat)(void))
@@ -75,7 +67,7 @@ static void publish(void)
 
 void progress_begin(enum heapsnap_phase phase, uint64_t total)
 {
-	uint64_t now = now_ns();
+	uint64_t now = heap_monotonic_ns();
 
 	__atomic_store_n(&state.progress.done, 0, __ATOMIC_RELAXED);
 	state.progress.phase = phase;
@@ -101,7 +93,8 @@ void progress_add_done(uint64_t more)
 
 void progress_flush(void)
 {
-	uint64_t now = now_ns(), next = __atomic_load_n(&state.next_ns, __ATOMIC_RELAXED);
+	uint64_t now = heap_monotonic_ns(),
+		 next = __atomic_load_n(&state.next_ns, __ATOMIC_RELAXED);
 
 	__atomic_add_fetch(&state.progress.steps, progress_pending, __ATOMIC_RELAXED);
 	progress_pending = 0;

@@ -2,6 +2,7 @@
 #include "dumper/writer/base/supervisor.h"
 
 #include "dumper/writer/base/bounds.h"
+#include "lib/base/clock.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -109,14 +110,6 @@ struct supervision {
 	const char *memory_by; // whose limit that is, behind the number
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
-}
-
 static int end_worker(pid_t worker)
 {
 	int status = 0;
@@ -133,7 +126,7 @@ static bool await(pid_t worker, uint64_t until_ns, int *status)
 	sigset_t signals = awaited_signals();
 
 	for (;;) {
-		uint64_t now = now_ns();
+		uint64_t now = heap_monotonic_ns();
 		uint64_t left = until_ns > now ? until_ns - now : 0;
 		struct timespec wait = { 3600, 0 };
 
@@ -243,7 +236,7 @@ static bool await_last(const struct supervision *supervision, pid_t worker, int 
 
 	do {
 		beats = __atomic_load_n(&page->beats, __ATOMIC_RELAXED);
-		if (await(worker, now_ns() + patience, status))
+		if (await(worker, heap_monotonic_ns() + patience, status))
 			return true;
 	} while (__atomic_load_n(&page->beats, __ATOMIC_RELAXED) != beats);
 	return false;
@@ -254,7 +247,7 @@ HEAP_MUST_CHECK
 static struct heap_error *supervise(const struct supervision *supervision, pid_t worker,
 				    bool *again)
 {
-	uint64_t deadline = supervision->deadline_ns, now = now_ns();
+	uint64_t deadline = supervision->deadline_ns, now = heap_monotonic_ns();
 	uint64_t half = deadline == UINT64_MAX ? deadline : now + (deadline - now) / 2;
 	int status;
 
@@ -306,7 +299,7 @@ struct heap_error *isolation_run(const struct heapsnap_process *process, isolati
 	uint64_t time_ns = process->writer_time_ns;
 	struct supervision supervision = {
 		.process = process,
-		.deadline_ns = time_ns ? now_ns() + time_ns : UINT64_MAX,
+		.deadline_ns = time_ns ? heap_monotonic_ns() + time_ns : UINT64_MAX,
 	};
 	struct heap_error *error = NULL;
 	bool again = true;

@@ -4,13 +4,13 @@
 #include "dumper/base/units.h"
 #include "dumper/writer/base/supervisor.h"
 #include "lib/dwarf/dwarf_units.h"
+#include "lib/base/clock.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define SECOND UINT64_C(1000000000)
@@ -40,14 +40,6 @@ static struct {
 	bool is_wanted;
 	bool is_loaded;
 } state;
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
-}
 
 void debuginfod_init(uint64_t writer_time_ns)
 {
@@ -85,14 +77,14 @@ static int go_on(struct debuginfod_client *client, long done, long all)
 {
 	(void)client, (void)done, (void)all;
 	isolation_beat();
-	return now_ns() > state.deadline_ns;
+	return heap_monotonic_ns() > state.deadline_ns;
 }
 
 // @return as debuginfod_find_debuginfo(3)
 static int fetch(const struct heap_build_id *id, char **path)
 {
 	struct debuginfod_client *client = library.begin();
-	uint64_t begun = now_ns(), took;
+	uint64_t begun = heap_monotonic_ns(), took;
 	int descriptor;
 
 	if (!client)
@@ -101,7 +93,7 @@ static int fetch(const struct heap_build_id *id, char **path)
 	library.set_progressfn(client, go_on);
 	descriptor = library.find_debuginfo(client, id->bytes, (int)id->size, path);
 	library.end(client);
-	took = now_ns() - begun;
+	took = heap_monotonic_ns() - begun;
 	state.time_ns = took < state.time_ns ? state.time_ns - took : 0;
 	return descriptor;
 }
