@@ -11,9 +11,11 @@
  * A list or a tree of one type takes two lines, however long it is. Once a screen is full, each
  * further holder takes one line, which still names the root.
  */
+#include "lib/base/cleanup.h"
 #include "shell/command.h"
 #include "shell/print/describe.h"
 #include "shell/print/field.h"
+#include "shell/print/part.h"
 #include "shell/print/path.h"
 #include "shell/base/format.h"
 #include "shell/print/referrer_tree.h"
@@ -466,15 +468,20 @@ void show_holders(struct view *view, struct held *held)
 
 // --- the command --------------------------------------------------------------------
 
-static void show_tree(struct view *view, heap_object_id object)
+static void show_tree(struct view *view, heap_object_id object, const struct heap_part *part)
 {
 	struct session *session = view->session;
+	struct held *held = holder_tree_get(&view->tree, object);
 	bool leaked = session->graph->distance[object] == UINT32_MAX;
 
 	output_open_object(session->output, NULL);
 	describe_object_json(session, "object", object);
+	if (part) {
+		part_json(session, "part", part);
+		output_text(session->output, "%s, part of the ", part_describe(session, part));
+	}
 	output_text(session->output, "%s is:\n", describe_object(session, object));
-	show_holders(view, holder_tree_get(&view->tree, object));
+	show_holders(view, held);
 	if (leaked)
 		output_text(session->output, "no root reaches it: leaked\n");
 	output_boolean(session->output, "leaked", leaked);
@@ -547,9 +554,23 @@ static enum command_status identify_root(struct session *session, const struct o
 	return COMMAND_OK;
 }
 
+// Finds the part of a pool that is asked about, or NULL.
+HEAP_MUST_CHECK
+static struct heap_error *find_part(struct session *session, const struct operand *operand,
+				    const struct heap_part **part)
+{
+	*part = NULL;
+	if (operand->interior == 0)
+		return NULL;
+	HEAP_TRY(heap_snapshot_load(session->snapshot, HEAP_COLUMN_SIZE | HEAP_COLUMN_PARTS));
+	*part = operand_part(session, operand);
+	return NULL;
+}
+
 static enum command_status identify_run(struct session *session, int argc, char **argv)
 {
 	struct view view = { .session = session, .depth = UINT64_MAX };
+	const struct heap_part *part;
 	uint64_t width = 0;
 	struct operand operand;
 
@@ -569,9 +590,11 @@ static enum command_status identify_run(struct session *session, int argc, char 
 		return identify_root(session, &operand, view.all);
 	if (operand.object == HEAP_NO_OBJECT)
 		return command_fail(session, operand_no_object(session, argv[1], &operand));
-	error = holder_tree_find(&view.tree, session, operand.object, &view.widths);
+	error = find_part(session, &operand, &part);
+	if (!error)
+		error = holder_tree_find(&view.tree, session, operand.object, part, &view.widths);
 	if (!error) {
-		show_tree(&view, operand.object);
+		show_tree(&view, operand.object, part);
 		describe_sample(session, operand.object);
 	}
 	holder_tree_deinit(&view.tree);
@@ -586,7 +609,8 @@ const struct command identify_command = {
 		"A tree: an object's holders are below it, named by their fields. Each branch\n"
 		"ends at a root, at an object shown before, or at one that nothing holds.\n"
 		"Variables come first, then objects by their distance from one; words of stacks\n"
-		"and registers come last. A run of one type, such as a list or a tree, takes one\n"
+		"and registers come last. Of a part of a pool, those who point into it are told;\n"
+		"further up the pools are. A run of one type, such as a list or a tree, takes one\n"
 		"line. When a screen is full, a line stands for a branch, and names its root.\n"
 		"\n"
 		"--all shows every holder and every step, --width N shows N holders of each "

@@ -444,15 +444,6 @@ static struct heap_error *show_root(struct session *session, heap_root_id number
 	return NULL;
 }
 
-// An address inside a pool stands for the part there; the pool's own address for the pool.
-static const struct heap_part *find_part(const struct session *session,
-					 const struct operand *operand)
-{
-	return operand->interior > 0 ? heap_snapshot_part_at(session->snapshot, operand->object,
-							     operand->interior)
-				     : NULL;
-}
-
 // A member or elements, by a path that ends at no pointer.
 HEAP_MUST_CHECK
 static struct heap_error *show_place(struct session *session, const char *path,
@@ -488,9 +479,10 @@ static struct heap_error *show(struct session *session, const char *word, const 
 		return show_root(session, operand.root, asked);
 	if (operand.interior == 0)
 		session_remember(session, operand.object);
-	return asked->form == FORM_VALUE
-		       ? show_object(session, operand.object, find_part(session, &operand), asked)
-		       : show_bytes(session, operand.object, find_part(session, &operand), asked);
+	return asked->form == FORM_VALUE ? show_object(session, operand.object,
+						       operand_part(session, &operand), asked)
+					 : show_bytes(session, operand.object,
+						      operand_part(session, &operand), asked);
 }
 
 static enum command_status show_run(struct session *session, int argc, char **argv)

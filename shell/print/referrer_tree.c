@@ -132,20 +132,39 @@ static uint32_t merge(const struct holder_tree *tree, struct pointer *pointers, 
 	return kept;
 }
 
+// True if a pointer into an object counts: of the first one, perhaps only a part is asked about.
+static bool leads_to_it(const struct holder_tree *tree, const struct held *held, uint64_t interior)
+{
+	const struct heap_part *part = tree->part;
+
+	if (!part || tree->known[0] != held)
+		return true;
+	return interior >= part->offset &&
+	       interior - part->offset < heap_snapshot_part_size(tree->session->snapshot, part);
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *fill(struct holder_tree *tree, struct held *held)
 {
+	const struct heap_root_edge *root_edges = tree->session->snapshot->root_edges;
 	struct heap_referrer_list of = heap_referrers_get(tree->all, held->object);
-	uint32_t count = of.root_count + of.count;
-	CLEANUP_FREE struct pointer *pointers = calloc((size_t)count + 1, sizeof(*pointers));
+	uint32_t count = 0;
+	CLEANUP_FREE struct pointer *pointers =
+		calloc((size_t)of.root_count + of.count + 1, sizeof(*pointers));
 
 	if (!pointers)
 		return heap_error_out_of_memory();
-	for (uint32_t i = 0; i < of.root_count; i++)
-		pointers[i] = root_pointer(tree, of.root_edges[i]);
-	for (uint32_t i = 0; i < of.count; i++)
-		pointers[of.root_count + i] =
+	for (uint32_t i = 0; i < of.root_count; i++) {
+		if (leads_to_it(tree, held, root_edges[of.root_edges[i]].interior))
+			pointers[count++] = root_pointer(tree, of.root_edges[i]);
+	}
+	for (uint32_t i = 0; i < of.count; i++) {
+		struct pointer pointer =
 			object_pointer(tree, held->object, of.sources[i], of.edges[i]);
+
+		if (leads_to_it(tree, held, pointer.holder.quality.interior))
+			pointers[count++] = pointer;
+	}
 	held->count = merge(tree, pointers, count);
 	held->holders = session_allocate(tree->session, held->count * sizeof(*held->holders));
 	if (!held->holders)
@@ -267,9 +286,10 @@ static struct heap_error *load(const struct holder_tree *tree)
 }
 
 struct heap_error *holder_tree_find(struct holder_tree *result, struct session *session,
-				    heap_object_id object, const struct holder_widths *widths)
+				    heap_object_id object, const struct heap_part *part,
+				    const struct holder_widths *widths)
 {
-	*result = (struct holder_tree){ .session = session };
+	*result = (struct holder_tree){ .session = session, .part = part };
 	HEAP_TRY(session_pointers(session));
 	HEAP_TRY(heap_graph_need_distance(session->graph));
 	HEAP_TRY(heap_referrers_create(session->graph, &result->all));

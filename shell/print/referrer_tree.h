@@ -43,6 +43,7 @@ struct holder_tree {
 	size_t known_count;
 
 	/* private */
+	const struct heap_part *part; // of the first object, or NULL
 	size_t known_capacity;
 	uint32_t *place; // [objects] in known, counted from 1; 0: unknown
 	struct heap_referrers *all;
@@ -54,11 +55,13 @@ struct holder_tree {
  * Finds the holders of an object, and theirs, and loads what describe_object() and
  * field_of_object() need to name them. ^C leaves it unfinished.
  *
+ * @param part    of the object: only who points into it counts; NULL: all do
  * @param result  holder_tree_deinit() frees it, also after an error
  */
 HEAP_MUST_CHECK
 struct heap_error *holder_tree_find(struct holder_tree *result, struct session *session,
-				    heap_object_id object, const struct holder_widths *widths);
+				    heap_object_id object, const struct heap_part *part,
+				    const struct holder_widths *widths);
 
 void holder_tree_deinit(struct holder_tree *tree);
 

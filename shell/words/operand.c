@@ -721,6 +721,14 @@ struct heap_error *operand_parse_object(struct session *session, const char *tex
 	return error ? error : operand_locate_object(session, text, result);
 }
 
+const struct heap_part *operand_part(const struct session *session, const struct operand *operand)
+{
+	return operand->object != HEAP_NO_OBJECT && operand->interior > 0
+		       ? heap_snapshot_part_at(session->snapshot, operand->object,
+					       operand->interior)
+		       : NULL;
+}
+
 bool operand_is_root(const struct session *session, const struct operand *operand)
 {
 	return operand->object == HEAP_NO_OBJECT && operand->interior == 0 &&

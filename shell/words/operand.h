@@ -63,6 +63,12 @@ HEAP_MUST_CHECK
 struct heap_error *operand_locate_object(struct session *session, const char *text,
 					 heap_object_id *result);
 
+/**
+ * The part of a pool that an address inside stands for; NULL: it is none, or the pool's own. Needs SIZE and
+ * PARTS.
+ */
+const struct heap_part *operand_part(const struct session *session, const struct operand *operand);
+
 /** True for a variable, and not a part of one, that points to objects. */
 bool operand_is_root(const struct session *session, const struct operand *operand);
 
