@@ -83,15 +83,22 @@ void heapgraph_error_free(struct heapgraph_error *error)
 HEAP_MUST_CHECK
 static struct heap_error *need_dominators(struct heapgraph *graph)
 {
-	struct heap_error *error = heap_dominators_load(&graph->dominators, graph->snapshot, false);
+	struct heap_divided *divided;
+	struct heap_error *error;
 
-	if (!error)
-		return NULL;
-	heap_error_destroy(error);
-	HEAP_TRY(heap_dominators_init(&graph->dominators, graph->graph));
-	// The cache may be read-only.
-	heap_error_destroy(heap_dominators_store(&graph->dominators, graph->snapshot, false));
-	return NULL;
+	HEAP_TRY(heap_divided_create(graph->snapshot, false, graph->graph->progress,
+				     &graph->divided));
+	divided = graph->divided;
+	error = heap_dominators_load(&graph->dominators, graph->snapshot, divided->objects, false);
+	if (error) {
+		heap_error_destroy(error);
+		HEAP_TRY(heap_dominators_init(&graph->dominators,
+					      divided->graph ? divided->graph : graph->graph));
+		// The cache may be read-only.
+		heap_error_destroy(
+			heap_dominators_store(&graph->dominators, graph->snapshot, false));
+	}
+	return heap_divided_set_dominators(divided, &graph->dominators);
 }
 
 // Prepares one of the needs.
@@ -173,8 +180,8 @@ void heapgraph_close(struct heapgraph *graph)
 {
 	if (!graph)
 		return;
-	if (graph->has & HEAPGRAPH_RETAINED)
-		heap_dominators_deinit(&graph->dominators);
+	heap_dominators_deinit(&graph->dominators);
+	heap_divided_destroy(graph->divided);
 	heap_graph_destroy(graph->graph);
 	heap_snapshot_close(graph->snapshot);
 	free(graph);

@@ -412,7 +412,7 @@ HEAPGRAPH_API uint64_t heapgraph_object_retained(const struct heapgraph *graph,
 HEAPGRAPH_API uint64_t heapgraph_root_retained(const struct heapgraph *graph,
 					       heapgraph_root_id root);
 
-/** The immediate dominator, if that is an object. Needs RETAINED. */
+/** The immediate dominator, if that is an object or a part of one. Needs RETAINED. */
 HEAPGRAPH_API heapgraph_object_id heapgraph_object_dominator(const struct heapgraph *graph,
 							     heapgraph_object_id object);
 

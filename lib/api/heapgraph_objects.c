@@ -297,8 +297,9 @@ enum heapgraph_reach heapgraph_object_reach(const struct heapgraph *graph,
 
 uint64_t heapgraph_object_retained(const struct heapgraph *graph, heapgraph_object_id object)
 {
-	return heapgraph_has(graph, object, HEAPGRAPH_RETAINED) ? graph->dominators.retained[object]
-								: 0;
+	return heapgraph_has(graph, object, HEAPGRAPH_RETAINED)
+		       ? heap_divided_retained(graph->divided, object)
+		       : 0;
 }
 
 uint64_t heapgraph_root_retained(const struct heapgraph *graph, heapgraph_root_id root)
@@ -310,8 +311,9 @@ uint64_t heapgraph_root_retained(const struct heapgraph *graph, heapgraph_root_i
 
 static heap_node_id dominator(const struct heapgraph *graph, heapgraph_object_id object)
 {
-	return heapgraph_has(graph, object, HEAPGRAPH_RETAINED) ? graph->dominators.nearest[object]
-								: HEAP_NO_NODE;
+	return heapgraph_has(graph, object, HEAPGRAPH_RETAINED)
+		       ? heap_divided_holder(graph->divided, object)
+		       : HEAP_NO_NODE;
 }
 
 heapgraph_object_id heapgraph_object_dominator(const struct heapgraph *graph,
@@ -319,7 +321,8 @@ heapgraph_object_id heapgraph_object_dominator(const struct heapgraph *graph,
 {
 	heap_node_id node = dominator(graph, object);
 
-	return node < graph->snapshot->object_count ? node : HEAPGRAPH_NO_OBJECT;
+	return node == HEAP_NO_NODE ? HEAPGRAPH_NO_OBJECT
+				    : heap_divided_block(graph->divided, node);
 }
 
 heapgraph_root_id heapgraph_object_dominating_root(const struct heapgraph *graph,
@@ -327,7 +330,7 @@ heapgraph_root_id heapgraph_object_dominating_root(const struct heapgraph *graph
 {
 	heap_node_id node = dominator(graph, object);
 
-	return node == HEAP_NO_NODE || node < graph->snapshot->object_count
+	return node == HEAP_NO_NODE || node < graph->divided->objects
 		       ? HEAPGRAPH_NO_ROOT
-		       : node - graph->snapshot->object_count;
+		       : node - graph->divided->objects;
 }

@@ -10,13 +10,14 @@
  * name; heapgraph.c asserts that their values are equal.
  */
 
-#include "lib/graph/dominators.h"
+#include "lib/graph/divided.h"
 #include "lib/api/heapgraph.h"
 #include "lib/types/member_path.h"
 
 struct heapgraph {
 	struct heap_snapshot *snapshot;
-	struct heap_graph *graph; /**< NULL until EDGES */
+	struct heap_graph *graph;     /**< NULL until EDGES */
+	struct heap_divided *divided; /**< NULL until RETAINED */
 	struct heap_dominators dominators;
 	struct heap_progress progress;
 	bool has_progress;

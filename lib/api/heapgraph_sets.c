@@ -154,7 +154,7 @@ static struct heap_error *prepare_filter(struct heapgraph *graph, struct heap_fi
 		needs |= HEAPGRAPH_RETAINED;
 
 	HEAP_TRY(heapgraph_prepare(graph, needs));
-	return heap_filter_prepare(filter, graph->graph, &graph->dominators);
+	return heap_filter_prepare(filter, graph->graph, graph->divided);
 }
 
 HEAP_MUST_CHECK

@@ -77,6 +77,7 @@ struct heap_error *heap_dominators_mark(const struct heap_dominators *dominators
 
 	if (error)
 		return error;
+	memcpy(known, marks, dominators->objects / 8 + 1);
 	if (node < dominators->objects) {
 		heap_bit_set(known, node);
 		heap_bit_set(marks, node);

@@ -44,7 +44,7 @@ struct heap_error *heap_dominator_tree_sum(const struct heap_dominator_tree *tre
  * Marks the objects that a node dominates, itself included. Linear in all nodes; needs
  * no tree.
  *
- * @param marks  [objects / 8 + 1] a bit per object, all 0
+ * @param marks  [objects / 8 + 1] a bit per object; of those that are set, what they dominate is marked, too
  */
 HEAP_MUST_CHECK
 struct heap_error *heap_dominators_mark(const struct heap_dominators *dominators, heap_node_id node,

@@ -573,13 +573,14 @@ static bool are_nodes(const heap_node_id *nearest, size_t count)
 }
 
 struct heap_error *heap_dominators_load(struct heap_dominators *result,
-					const struct heap_snapshot *snapshot, bool is_conservative)
+					const struct heap_snapshot *snapshot, size_t objects,
+					bool is_conservative)
 {
-	size_t nodes = (size_t)snapshot->object_count + snapshot->root_count;
+	size_t nodes = objects + snapshot->root_count;
 	struct heap_side_file side = {
 		.columns = { { NULL, nodes, sizeof(*result->nearest) },
 			     { NULL, nodes, sizeof(*result->retained) },
-			     { NULL, (size_t)snapshot->object_count / 4 + 1, 1 } },
+			     { NULL, objects / 4 + 1, 1 } },
 	};
 
 	HEAP_TRY(heap_side_file_open(snapshot, side_name(is_conservative), 3, &side));
@@ -591,7 +592,7 @@ struct heap_error *heap_dominators_load(struct heap_dominators *result,
 		.nearest = side.columns[0].values,
 		.retained = side.columns[1].values,
 		.levels = side.columns[2].values,
-		.objects = snapshot->object_count,
+		.objects = objects,
 		.roots = snapshot->root_count,
 		.side = side,
 	};

@@ -72,12 +72,14 @@ struct heap_error *heap_dominators_init(struct heap_dominators *result,
 /**
  * Loads the dominators from the snapshot's side file, if there is one.
  *
+ * @param objects          of the graph: the snapshot's, or more (divided.h)
  * @param is_conservative  those of a conservative graph
  * @return NULL, HEAP_ERROR_ABSENT or another error: they have to be computed
  */
 HEAP_MUST_CHECK
 struct heap_error *heap_dominators_load(struct heap_dominators *result,
-					const struct heap_snapshot *snapshot, bool is_conservative);
+					const struct heap_snapshot *snapshot, size_t objects,
+					bool is_conservative);
 
 /** Stores the dominators in the snapshot's side file. */
 HEAP_MUST_CHECK

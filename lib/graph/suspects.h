@@ -15,6 +15,8 @@
  *	root ─ node ─ node ─ node ─ …            a chain: a list of nodes
  *	root ─ buffer                            one: a single object that is as large
  *
+ * Where parts of pools are nodes (divided.h) they are objects here like any others.
+ *
  * Objects that several roots hold together have no common place in the tree. They are grouped by
  * their type and the roots that hold them.
  */

@@ -15,7 +15,7 @@
 struct heap_filter {
 	struct heap_snapshot *snapshot;
 	struct heap_graph *graph;
-	const struct heap_dominators *dominators;
+	const struct heap_divided *divided;
 	const uint8_t *is_new;   // [objects], or NULL
 	struct heap_term *terms; // [count]
 	size_t count;
@@ -418,23 +418,22 @@ static struct heap_error *mark_under(struct heap_filter *filter)
 
 		if (term->kind != HEAP_TERM_UNDER || term->set)
 			continue;
-		term->set = calloc(filter->snapshot->object_count / 8 + 1, 1);
-		HEAP_TRY(term->set
-				 ? heap_dominators_mark(filter->dominators, term->object, term->set)
-				 : heap_error_out_of_memory());
+		term->set = calloc(filter->divided->objects / 8 + 1, 1);
+		HEAP_TRY(term->set ? heap_divided_mark(filter->divided, term->object, term->set)
+				   : heap_error_out_of_memory());
 	}
 	return NULL;
 }
 
 struct heap_error *heap_filter_prepare(struct heap_filter *filter, struct heap_graph *graph,
-				       const struct heap_dominators *dominators)
+				       const struct heap_divided *divided)
 {
 	unsigned needed = 0;
 
 	for (size_t i = 0; i < filter->count; i++)
 		needed |= columns_of(&filter->terms[i]);
 	filter->graph = graph;
-	filter->dominators = dominators;
+	filter->divided = divided;
 
 	HEAP_TRY(heap_snapshot_load(filter->snapshot, needed));
 	if (heap_filter_needs_graph(filter))
@@ -625,6 +624,20 @@ static bool is_sample(const struct heap_snapshot *snapshot, heap_object_id objec
 	return sample && term->set[sample - snapshot->samples];
 }
 
+// The node of a part, or of the one that it lies in.
+static heap_node_id node_of(const struct heap_filter *filter, const struct subject *subject)
+{
+	return subject->part
+		       ? heap_divided_node(filter->divided, subject->object, subject->part->offset)
+		       : subject->object;
+}
+
+static uint64_t retained_by(const struct heap_filter *filter, const struct subject *subject)
+{
+	return subject->part ? filter->divided->dominators->retained[node_of(filter, subject)]
+			     : heap_divided_retained(filter->divided, subject->object);
+}
+
 static bool term_matches(struct heap_filter *filter, const struct heap_term *term,
 			 const struct subject *subject)
 {
@@ -669,10 +682,9 @@ static bool term_matches(struct heap_filter *filter, const struct heap_term *ter
 	case HEAP_TERM_POINTED_BY:
 		return is_pointed_by(snapshot, subject, term->object);
 	case HEAP_TERM_RETAINED:
-		return !subject->part && heap_compare(filter->dominators->retained[object],
-						      term->comparison, term->number);
+		return heap_compare(retained_by(filter, subject), term->comparison, term->number);
 	case HEAP_TERM_UNDER:
-		return heap_bit_get(term->set, object);
+		return heap_bit_get(term->set, node_of(filter, subject));
 	}
 	return false;
 }

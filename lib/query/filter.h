@@ -10,7 +10,7 @@
  * terms need are loaded.
  */
 
-#include "lib/graph/dominators.h"
+#include "lib/graph/divided.h"
 #include "lib/query/comparison.h"
 #include "lib/query/filter_operand.h"
 #include "lib/snapshot/evidence.h"
@@ -54,12 +54,12 @@ bool heap_filter_is_option(const char *word);
 /**
  * Loads what it needs.
  *
- * @param graph       asked for reachability by `leaked` and `reachable`
- * @param dominators  for `retained` and `under`; both may be NULL if they are not needed
+ * @param graph    asked for reachability by `leaked` and `reachable`
+ * @param divided  with dominators, for `retained` and `under`; both may be NULL if they are not needed
  */
 HEAP_MUST_CHECK
 struct heap_error *heap_filter_prepare(struct heap_filter *filter, struct heap_graph *graph,
-				       const struct heap_dominators *dominators);
+				       const struct heap_divided *divided);
 
 /** True if heap_filter_prepare() needs a graph. */
 bool heap_filter_needs_graph(const struct heap_filter *filter);

@@ -74,11 +74,13 @@ static void forget_dominators(struct session *session)
 	destroy_holders(session->holders);
 	heap_root_sizes_destroy(session->root_sizes);
 	heap_dominator_tree_deinit(&session->tree);
+	heap_divided_destroy(session->divided);
 	if (session->dominators)
 		heap_dominators_deinit(session->dominators);
 	free(session->dominators);
 	session->holders = NULL;
 	session->root_sizes = NULL;
+	session->divided = NULL;
 	session->dominators = NULL;
 	memset(&session->tree, 0, sizeof(session->tree));
 }
@@ -216,30 +218,64 @@ static void follow_conservative(struct session *session)
 	session->had_conservative = session->is_conservative;
 }
 
-struct heap_error *session_dominators(struct session *session)
+struct heap_error *session_divided(struct session *session)
+{
+	follow_conservative(session);
+	return session->divided
+		       ? NULL
+		       : heap_divided_create(session->snapshot, session->is_conservative,
+					     &session->progress.progress, &session->divided);
+}
+
+struct heap_error *session_nodes(struct session *session, struct heap_graph **result)
+{
+	HEAP_TRY(session_divided(session));
+	HEAP_TRY(session_pointers(session));
+	*result = session->divided->graph ? session->divided->graph : session->graph;
+	return NULL;
+}
+
+struct heap_error *session_node_kinds(struct session *session, const struct heap_snapshot **result)
+{
+	HEAP_TRY(session_divided(session));
+	HEAP_TRY(heap_snapshot_load(session->snapshot,
+				    HEAP_COLUMN_SITE | HEAP_COLUMN_TYPE | HEAP_COLUMN_SIZE));
+	*result = session->divided->graph ? session->divided->graph->snapshot : session->snapshot;
+	return NULL;
+}
+
+// Finds the dominators in the side file, or computes them.
+HEAP_MUST_CHECK
+static struct heap_error *find_dominators(struct session *session,
+					  struct heap_dominators *dominators)
 {
 	bool is_conservative = session->is_conservative;
+	struct heap_graph *nodes;
+	struct heap_error *error = heap_dominators_load(dominators, session->snapshot,
+							session->divided->objects, is_conservative);
 
-	follow_conservative(session);
+	if (!error)
+		return NULL;
+	heap_error_destroy(error); // whatever is wrong with the side file: compute them again
+	HEAP_TRY(session_nodes(session, &nodes));
+	HEAP_TRY(heap_dominators_init(dominators, nodes));
+	heap_error_destroy(heap_dominators_store(dominators, session->snapshot, is_conservative));
+	return NULL;
+}
+
+struct heap_error *session_dominators(struct session *session)
+{
+	HEAP_TRY(session_divided(session));
 	if (session->dominators)
 		return NULL;
 
 	CLEANUP_FREE struct heap_dominators *dominators = calloc(1, sizeof(*dominators));
-	struct heap_error *error;
 
 	if (!dominators)
 		return heap_error_out_of_memory();
-	error = heap_dominators_load(dominators, session->snapshot, is_conservative);
-	if (!error) {
-		session->dominators = keep(dominators);
-		return NULL;
-	}
-	heap_error_destroy(error); // whatever is wrong with the side file: compute them again
-	HEAP_TRY(session_pointers(session));
-	HEAP_TRY(heap_dominators_init(dominators, session->graph));
-	heap_error_destroy(heap_dominators_store(dominators, session->snapshot, is_conservative));
+	HEAP_TRY(find_dominators(session, dominators));
 	session->dominators = keep(dominators);
-	return NULL;
+	return heap_divided_set_dominators(session->divided, session->dominators);
 }
 
 static void forget_answer(struct session *session)
@@ -313,10 +349,11 @@ struct heap_error *session_dominator_tree(struct session *session)
 struct heap_error *session_root_sizes(struct session *session,
 				      const struct heap_root_sizes **result)
 {
-	follow_conservative(session);
-	HEAP_TRY(session_pointers(session));
+	struct heap_graph *nodes;
+
+	HEAP_TRY(session_nodes(session, &nodes));
 	if (!session->root_sizes)
-		HEAP_TRY(heap_root_sizes_create(session->graph, &session->root_sizes));
+		HEAP_TRY(heap_root_sizes_create(nodes, &session->root_sizes));
 	*result = session->root_sizes;
 	return heap_snapshot_load(session->snapshot, HEAP_COLUMN_SIZE);
 }

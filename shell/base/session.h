@@ -9,6 +9,7 @@
  * kept. Strings that a command makes with session_…() live until the command ends.
  */
 
+#include "lib/graph/divided.h"
 #include "lib/graph/dominator_tree.h"
 #include "lib/query/filter.h"
 #include "lib/graph/root_sizes.h"
@@ -46,8 +47,10 @@ struct session {
 	bool is_conservative;
 	bool always_conservative; /**< so do those of all commands: see session_set_conservative() */
 	bool had_conservative;    /**< so do dominators and what follows */
-	struct heap_graph *graph;           /**< NULL until session_graph() */
-	struct heap_dominators *dominators; /**< NULL until session_dominators() */
+	struct heap_graph *graph;     /**< NULL until session_graph() */
+	struct heap_divided *divided; /**< NULL until session_divided() */
+	/** of the nodes of session->divided; NULL until session_dominators() */
+	struct heap_dominators *dominators;
 	struct heap_root_sizes *root_sizes; /**< NULL until session_root_sizes() */
 	struct session_holders *holders;    /**< NULL until session_holders() */
 	struct heap_dominator_tree tree;    /**< all 0 until session_dominator_tree() */
@@ -164,14 +167,36 @@ struct heap_error *session_edges(struct session *session);
 HEAP_MUST_CHECK
 struct heap_error *session_graph(struct session *session);
 
+/** The graph in which parts of pools are nodes: session->divided. */
+HEAP_MUST_CHECK
+struct heap_error *session_divided(struct session *session);
+
+/** The graph of the nodes of session->divided, forward edges alone. */
+HEAP_MUST_CHECK
+struct heap_error *session_nodes(struct session *session, struct heap_graph **result);
+
+/**
+ * The nodes of session->divided as objects of a snapshot, with SIZE, TYPE and SITE and nothing else that
+ * is per object.
+ */
+HEAP_MUST_CHECK
+struct heap_error *session_node_kinds(struct session *session, const struct heap_snapshot **result);
+
+/** The dominators of the nodes of session->divided. */
 HEAP_MUST_CHECK
 struct heap_error *session_dominators(struct session *session);
+
+/** The bytes that an object retains, with its parts; 0: it is leaked. After session_dominators(). */
+static inline uint64_t session_retained(const struct session *session, heap_object_id object)
+{
+	return heap_divided_retained(session->divided, object);
+}
 
 /** The dominator tree from its top. */
 HEAP_MUST_CHECK
 struct heap_error *session_dominator_tree(struct session *session);
 
-/** The objects that each root holds. @param result  the session's */
+/** The nodes that each root holds. @param result  the session's */
 HEAP_MUST_CHECK
 struct heap_error *session_root_sizes(struct session *session,
 				      const struct heap_root_sizes **result);

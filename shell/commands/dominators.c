@@ -10,10 +10,12 @@
 #include "shell/command.h"
 #include "shell/print/backtrace.h"
 #include "shell/print/describe.h"
+#include "shell/print/node.h"
 #include "shell/base/format.h"
 #include "shell/base/table.h"
 #include "shell/series/filter.h"
 #include "shell/words/operand.h"
+#include "shell/print/part.h"
 #include "shell/print/path.h"
 #include "shell/series/series.h"
 #include "shell/tables/part_sums.h"
@@ -38,14 +40,14 @@ static double per_cent(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-static enum command_status say_leaked(struct session *session, heap_object_id object)
+static enum command_status say_leaked(struct session *session, heap_node_id node)
 {
 	struct output *output = session->output;
 
-	output_text(output, "no root reaches %s: leaked\n", describe_object(session, object));
+	output_text(output, "no root reaches %s: leaked\n", node_describe(session, node));
 	output_open_object(output, NULL);
-	describe_object_json(session, "object", object);
-	output_number(output, "own", session->snapshot->size[object]);
+	node_json(session, "", node);
+	output_number(output, "own", node_size(session, node));
 	output_number(output, "retained", 0);
 	return COMMAND_NOTHING;
 }
@@ -72,6 +74,7 @@ struct tree {
 	uint64_t depth;            // levels that may still be shown
 	uint64_t limit;            // children shown of each node
 	uint64_t whole;            // bytes that shares are of
+	heap_node_id start;        // the first line's, or HEAP_NO_NODE
 	struct root_groups groups; // if it is shown from its top
 	char prefix[MAX_PREFIX];
 };
@@ -87,21 +90,18 @@ static int compare_children(const void *left, const void *right)
 	return a->node < b->node ? -1 : a->node > b->node;
 }
 
-static void print_node(struct tree *tree, heap_node_id node, const char *branch)
+static void print_node(struct tree *tree, heap_node_id node, uint64_t retained, const char *branch)
 {
 	struct session *session = tree->session;
-	const struct heap_snapshot *snapshot = session->snapshot;
-	uint64_t retained = session->dominators->retained[node];
 
 	table_row(session->output, "%12s\t%6.1f\t%s%s%s", describe_bytes(session, retained),
 		  per_cent(retained, tree->whole), tree->prefix, branch,
-		  describe_node(session, node));
-	describe_node_json(session, "", node);
+		  node_describe(session, node));
+	node_json(session, "", node);
 	output_number(session->output, "retained", retained);
-	if (node < snapshot->object_count) {
-		output_number(session->output, "own", snapshot->size[node]);
-		session_remember(session, node);
-	}
+	if (heap_divided_is_object(session->divided, node))
+		output_number(session->output, "own", node_size(session, node));
+	node_remember(session, node);
 }
 
 static void print_class(struct tree *tree, const struct child *child, const char *branch)
@@ -127,7 +127,7 @@ static struct heap_error *show_child(struct tree *tree, const struct child *chil
 
 	output_open_object(tree->session->output, NULL);
 	if (child->class == NO_CLASS)
-		print_node(tree, child->node, last ? "└─" : "├─");
+		print_node(tree, child->node, child->bytes, last ? "└─" : "├─");
 	else
 		print_class(tree, child, last ? "└─" : "├─");
 	if (tree->depth > 1 && length + 5 < sizeof(tree->prefix)) {
@@ -161,9 +161,9 @@ static void say_more(struct tree *tree, const struct child *children, uint32_t f
 static uint32_t class_of(const struct tree *tree, heap_node_id node)
 {
 	const struct session *session = tree->session;
-	uint32_t objects = session->snapshot->object_count;
+	uint32_t objects = session->divided->objects;
 
-	if (node < objects)
+	if (heap_divided_is_object(session->divided, node))
 		return heap_joint_class(tree->groups.all, tree->groups.joint, node);
 	return heap_root_level(session->graph, &session->snapshot->roots[node - objects]) ==
 			       HEAP_LEVEL_WORD
@@ -198,6 +198,43 @@ static uint32_t gather_top(const struct tree *tree, uint32_t *place_of, uint32_t
 	return count;
 }
 
+// True if another node of a part's block dominates it.
+// @param free  a bit for each node: none of that block does
+static bool is_within(const struct session *session, heap_node_id part, uint8_t *free)
+{
+	const struct heap_divided *divided = session->divided;
+	const heap_node_id *nearest = session->dominators->nearest;
+	heap_object_id block = heap_divided_block(divided, part);
+	heap_node_id above = nearest[part];
+
+	while (heap_divided_is_object(divided, above) && !heap_bit_get(free, above) &&
+	       heap_divided_block(divided, above) != block)
+		above = nearest[above];
+	if (heap_divided_is_object(divided, above) && heap_divided_block(divided, above) == block)
+		return true;
+	for (heap_node_id node = nearest[part]; node != above; node = nearest[node])
+		heap_bit_set(free, node);
+	return false;
+}
+
+// Gathers the parts of the pool that the tree begins at: its first line stands for them, too.
+// @param children  [parts] @return how many there are
+static uint32_t gather_parts(const struct tree *tree, heap_object_id pool, uint8_t *free,
+			     struct child *children)
+{
+	const struct session *session = tree->session;
+	heap_node_id first, end = heap_divided_parts(session->divided, pool, &first);
+	uint32_t count = 0;
+
+	for (heap_node_id part = first; part < end; part++) {
+		uint64_t bytes = session->dominators->retained[part];
+
+		if (bytes > 0 && !is_within(session, part, free))
+			children[count++] = (struct child){ bytes, part, NO_CLASS };
+	}
+	return count;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *gather(const struct tree *tree, heap_node_id node, uint32_t class,
 				 struct child **result, uint32_t *count)
@@ -205,11 +242,14 @@ static struct heap_error *gather(const struct tree *tree, heap_node_id node, uin
 	struct session *session = tree->session;
 	const struct heap_dominator_tree *dominated = &session->tree;
 	uint32_t first = dominated->first[node];
+	heap_node_id part, end = heap_divided_parts(session->divided, node, &part);
+	uint8_t *free = session_allocate(session, session->divided->objects / 8 + 1);
 	struct child *children;
 
 	*count = dominated->first[node + 1] - first;
-	*result = children = session_allocate(session, (*count + 1u) * sizeof(*children));
-	if (!children)
+	*result = children =
+		session_allocate(session, (*count + (size_t)(end - part) + 1) * sizeof(*children));
+	if (!children || !free)
 		return heap_error_out_of_memory();
 	for (uint32_t i = 0; node != dominated->nodes && i < *count; i++) {
 		heap_node_id child = dominated->child[first + i];
@@ -217,6 +257,8 @@ static struct heap_error *gather(const struct tree *tree, heap_node_id node, uin
 		children[i] =
 			(struct child){ session->dominators->retained[child], child, NO_CLASS };
 	}
+	if (node == tree->start)
+		*count += gather_parts(tree, node, free, children + *count);
 	if (node == dominated->nodes) {
 		size_t classes = HEAP_CLASS_JOINT(tree->groups.count) + tree->groups.joint->count;
 		uint32_t *place_of = session_allocate(session, classes * sizeof(*place_of));
@@ -245,17 +287,30 @@ struct heap_error *show_children(struct tree *tree, heap_node_id node, uint32_t 
 	return NULL;
 }
 
+// The node of an operand: of an address inside a pool, the part there.
+static heap_node_id node_of_operand(const struct session *session, const struct operand *operand)
+{
+	if (operand->object == HEAP_NO_OBJECT)
+		return heap_divided_root(session->divided, operand->root);
+	return heap_divided_node(session->divided, operand->object, operand->interior);
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *parse_node(struct session *session, const char *word, heap_node_id *node)
 {
 	struct operand operand;
-	struct heap_error *error = operand_parse(session, word, &operand);
 
-	if (error)
-		return error;
-	*node = operand.object != HEAP_NO_OBJECT ? operand.object
-						 : session->snapshot->object_count + operand.root;
+	HEAP_TRY(operand_parse(session, word, &operand));
+	HEAP_TRY(session_divided(session));
+	*node = node_of_operand(session, &operand);
 	return NULL;
+}
+
+// The bytes that a node retains; a pool with its parts.
+static uint64_t retained_by_node(const struct session *session, heap_node_id node)
+{
+	return node < session->snapshot->object_count ? session_retained(session, node)
+						      : session->dominators->retained[node];
 }
 
 // @param word  NULL: the tree of all roots
@@ -285,17 +340,18 @@ static enum command_status dominators_run(struct session *session, int argc, cha
 
 	if (error)
 		return command_fail(session, error);
-	if (node < snapshot->object_count && session->dominators->nearest[node] == HEAP_NO_NODE &&
-	    session->dominators->retained[node] == 0)
+	if (node != HEAP_NO_NODE && heap_divided_is_object(session->divided, node) &&
+	    retained_by_node(session, node) == 0)
 		return say_leaked(session, node);
+	tree.start = node;
 	table_header(session->output, "01", "%12s\t%6s\t%s", "retained", "%", "by");
 	output_open_object(session->output, NULL);
 	if (node == HEAP_NO_NODE) {
 		tree.whole = total_bytes(snapshot);
 		node = session->tree.nodes;
 	} else {
-		tree.whole = session->dominators->retained[node];
-		print_node(&tree, node, "");
+		tree.whole = retained_by_node(session, node);
+		print_node(&tree, node, tree.whole, "");
 	}
 	if (tree.depth > 0)
 		error = show_children(&tree, node, NO_CLASS);
@@ -310,7 +366,8 @@ const struct command dominators_command = {
 		"Below each object are those that it dominates directly: they would be free\n"
 		"without it. The largest come first, 10 of each. Without OBJ the tree begins at\n"
 		"the roots, and at groups of roots that hold something together. % is of the\n"
-		"first line, or of the heap. --conservative: words of stacks count like\n"
+		"first line, or of the heap. Parts of pools belong to whoever points to them, not\n"
+		"to who holds the pool. --conservative: words of stacks count like\n"
 		"variables (help roots).\n\n"
 		"  dominators g_table\n"
 		"  dominators --depth 3 &popular\n"
@@ -322,10 +379,10 @@ const struct command dominators_command = {
 // --- retained ----------------------------------------------------------------
 
 // Says who holds an object that no single object or root holds.
-static enum command_status say_holders(struct session *session, heap_object_id object)
+static enum command_status say_holders(struct session *session, heap_node_id node)
 {
 	const char *holders = "several roots";
-	struct heap_error *error = root_holders_of(session, object, &holders);
+	struct heap_error *error = root_holders_of(session, node, &holders);
 
 	output_text(session->output, "held by %s\n", holders);
 	output_string(session->output, "held_by", holders);
@@ -357,33 +414,35 @@ static enum command_status retained_by_root(struct session *session, heap_root_i
 	return COMMAND_OK;
 }
 
-static enum command_status retained_by_object(struct session *session, heap_object_id object)
+static enum command_status retained_by_object(struct session *session,
+					      const struct operand *operand)
 {
-	const struct heap_snapshot *snapshot = session->snapshot;
 	struct output *output = session->output;
 	struct heap_error *error = session_dominators(session);
 
 	if (error)
 		return command_fail(session, error);
 
-	heap_node_id holder = session->dominators->nearest[object];
-	uint64_t retained = session->dominators->retained[object];
+	heap_node_id node = node_of_operand(session, operand);
+	uint64_t retained = retained_by_node(session, node);
+	heap_node_id holder = node < session->snapshot->object_count
+				      ? heap_divided_holder(session->divided, node)
+				      : session->dominators->nearest[node];
 
-	if (holder == HEAP_NO_NODE && retained == 0)
-		return say_leaked(session, object);
-	output_text(output, "%s: own %s, retained %s, ", describe_object(session, object),
-		    describe_bytes(session, snapshot->size[object]),
+	if (retained == 0)
+		return say_leaked(session, node);
+	output_text(output, "%s: own %s, retained %s, ", node_describe(session, node),
+		    describe_bytes(session, node_size(session, node)),
 		    describe_bytes(session, retained));
 	output_open_object(output, NULL);
-	describe_object_json(session, "object", object);
-	output_number(output, "own", snapshot->size[object]);
+	node_json(session, "", node);
+	output_number(output, "own", node_size(session, node));
 	output_number(output, "retained", retained);
 	if (holder == HEAP_NO_NODE)
-		return say_holders(session, object);
-	output_text(output, "held by %s\n", describe_node(session, holder));
-	describe_node_json(session, "held_by_", holder);
-	if (holder < snapshot->object_count)
-		session_remember(session, holder);
+		return say_holders(session, node);
+	output_text(output, "held by %s\n", node_describe(session, holder));
+	node_json(session, "held_by_", holder);
+	node_remember(session, holder);
 	return COMMAND_OK;
 }
 
@@ -431,24 +490,29 @@ HEAP_MUST_CHECK
 static struct heap_error *show_set(struct session *session, const uint8_t *set, uint64_t limit,
 				   const struct part_sums *parts, uint64_t *count)
 {
-	const struct heap_snapshot *snapshot = session->snapshot;
+	const struct heap_snapshot *snapshot = session->snapshot, *nodes;
 	struct output *output = session->output;
-	uint8_t *retained = session_allocate(session, snapshot->object_count / 8 + 1);
+	uint8_t *retained = session_allocate(session, session->divided->objects / 8 + 1);
+	struct heap_graph *graph;
 	struct type_sum *sums =
 		session_allocate(session, (snapshot->types.count + 1) * sizeof(*sums));
 	struct heap_retained own = { 0, 0 }, all;
 
 	if (!retained || !sums)
 		return heap_error_out_of_memory();
-	HEAP_TRY(heap_retained_by_set(session->graph, set, retained, &all));
+	HEAP_TRY(session_nodes(session, &graph));
+	HEAP_TRY(session_node_kinds(session, &nodes));
+	HEAP_TRY(heap_retained_by_set(graph, set, retained, &all));
 	for (heap_type_id i = 0; i < snapshot->types.count; i++)
 		sums[i].type = i;
 	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
 		own.objects += heap_bit_get(set, i);
 		own.bytes += heap_bit_get(set, i) ? snapshot->size[i] : 0;
+	}
+	for (heap_node_id i = 0; i < nodes->object_count; i++) {
 		if (heap_bit_get(retained, i)) {
-			sums[snapshot->type[i]].objects++;
-			sums[snapshot->type[i]].bytes += snapshot->size[i];
+			sums[nodes->type[i]].objects++;
+			sums[nodes->type[i]].bytes += nodes->size[i];
 		}
 	}
 	output_open_object(output, NULL);
@@ -467,28 +531,46 @@ static struct heap_error *show_set(struct session *session, const uint8_t *set, 
 	return NULL;
 }
 
+// The objects that match, with their parts, and the parts of others that match.
+HEAP_MUST_CHECK
+static struct heap_error *find_set(struct session *session, struct heap_filter *filter,
+				   uint8_t **result, struct part_sums *parts)
+{
+	const struct heap_divided *divided = session->divided;
+	uint8_t *set = session_allocate(session, divided->objects / 8 + 1);
+
+	if (!set)
+		return heap_error_out_of_memory();
+	for (heap_object_id i = 0, end = session->snapshot->object_count; i < end; i++) {
+		heap_node_id first, last;
+
+		i = heap_filter_next(filter, i, end);
+		if (i == end)
+			break;
+		heap_bit_set(set, i);
+		last = heap_divided_parts(divided, i, &first);
+		for (heap_node_id part = first; part < last; part++)
+			heap_bit_set(set, part);
+	}
+	*parts = part_sums_of_filter(divided, filter, set);
+	*result = set;
+	return session_filter_finish(session, filter);
+}
+
 static enum command_status retained_by_filter(struct session *session, int argc, char **argv,
 					      uint64_t limit)
 {
-	struct heap_filter *filter;
-	uint8_t *set = session_allocate(session, session->snapshot->object_count / 8 + 1);
+	struct heap_filter *filter = NULL;
 	struct part_sums parts;
 	uint64_t count = 0;
-	struct heap_error *error =
-		!set ? heap_error_out_of_memory() : session_filter(session, argc, argv, &filter);
+	uint8_t *set = NULL;
+	struct heap_error *error = session_divided(session);
 
-	if (error)
-		return command_fail(session, error);
-	for (heap_object_id i = 0, end = session->snapshot->object_count; i < end; i++) {
-		i = heap_filter_next(filter, i, end);
-		if (i < end)
-			heap_bit_set(set, i);
-	}
-	parts = part_sums_of_filter(session->snapshot, filter, set);
-	error = session_filter_finish(session, filter);
-	heap_filter_destroy(filter);
 	if (!error)
-		error = session_edges(session);
+		error = session_filter(session, argc, argv, &filter);
+	if (!error)
+		error = find_set(session, filter, &set, &parts);
+	heap_filter_destroy(filter);
 	if (!error)
 		error = show_set(session, set, limit, &parts, &count);
 	if (error)
@@ -515,19 +597,19 @@ static int compare_group_sums(const void *left, const void *right)
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *sum_groups(struct session *session, const uint32_t *group, uint32_t count,
+static struct heap_error *sum_groups(struct session *session, const struct heap_snapshot *nodes,
+				     const uint32_t *group, uint32_t count,
 				     struct group_sum **result)
 {
-	const struct heap_snapshot *snapshot = session->snapshot;
 	struct group_sum *sums = session_allocate(session, (count + 1u) * sizeof(*sums));
 	uint64_t *retained = session_allocate(session, (count + 1u) * sizeof(*retained));
 
 	if (!sums || !retained)
 		return heap_error_out_of_memory();
 	HEAP_TRY(heap_dominator_tree_sum(&session->tree, group, count, retained));
-	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
+	for (heap_node_id i = 0; i < nodes->object_count; i++) {
 		sums[group[i]].objects++;
-		sums[group[i]].bytes += snapshot->size[i];
+		sums[group[i]].bytes += nodes->size[i];
 	}
 	for (uint32_t i = 0; i < count; i++) {
 		sums[i].retained = retained[i];
@@ -558,14 +640,14 @@ HEAP_MUST_CHECK
 static struct heap_error *sum_by(struct session *session, const char *by, uint32_t count,
 				 struct group_sum **sums)
 {
-	const struct heap_snapshot *snapshot = session->snapshot;
+	const struct heap_snapshot *nodes;
 	bool by_site = strcmp(by, "site") == 0;
 
 	if (!by_site && strcmp(by, "type") != 0)
 		return heap_error_create(HEAP_ERROR_ARGUMENT, "--by %s: not type or site", by);
-	HEAP_TRY(heap_snapshot_load(session->snapshot, HEAP_COLUMN_SITE));
+	HEAP_TRY(session_node_kinds(session, &nodes));
 	HEAP_TRY(session_dominator_tree(session));
-	return sum_groups(session, by_site ? snapshot->site : snapshot->type, count, sums);
+	return sum_groups(session, nodes, by_site ? nodes->site : nodes->type, count, sums);
 }
 
 static enum command_status retained_by_group(struct session *session, const char *by,
@@ -616,7 +698,7 @@ static enum command_status retained_run(struct session *session, int argc, char 
 	if (argc == 2) {
 		error = operand_parse(session, argv[1], &operand);
 		if (!error && operand.object != HEAP_NO_OBJECT)
-			return retained_by_object(session, operand.object);
+			return retained_by_object(session, &operand);
 		if (!error && operand_is_root(session, &operand))
 			return retained_by_root(session, operand.root);
 		if (!error)
@@ -638,7 +720,8 @@ const struct command retained_command = {
 		"struct), all that its pointers hold. For a filter, the bytes that its objects\n"
 		"retain together, by type: perhaps more than the sum of what each retains. Parts\n"
 		"of pools that match have a line of their own: their bytes, and their share of\n"
-		"the pools, which are freed as wholes; what only parts lead to is not counted.\n"
+		"the pools, which are freed as wholes. An address inside a pool is that of the\n"
+		"part there.\n"
 		"--by shows how much all objects of each type, or site, retain at least; objects\n"
 		"that several of them hold only together are not counted there. --conservative:\n"
 		"words of stacks count like variables (help roots).\n\n"
@@ -657,6 +740,40 @@ enum {
 	DEFAULT_SHARE = 10, // per cent of the heap
 };
 
+// Finds a path to a part of a pool: of the pointers to the pool, only those into the part count.
+HEAP_MUST_CHECK
+static struct heap_error *find_way_to_part(struct session *session, heap_node_id node,
+					   struct heap_path *path, size_t *count)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	heap_object_id pool = heap_divided_block(session->divided, node);
+	uint8_t *no_edge = session_allocate(session, (size_t)snapshot->edge_count / 8 + 1);
+	uint8_t *no_root_edge = session_allocate(session, snapshot->root_edge_count / 8 + 1);
+	struct heap_path_limits limits = { .no_edge = no_edge, .no_root_edge = no_root_edge };
+	struct heap_error *error;
+
+	if (!no_edge || !no_root_edge)
+		return heap_error_out_of_memory();
+	for (uint32_t i = 0; i < snapshot->edge_count; i++) {
+		if (snapshot->edge_target[i] == pool &&
+		    heap_divided_node(session->divided, pool, snapshot->edge_interior[i]) != node)
+			heap_bit_set(no_edge, i);
+	}
+	for (uint64_t i = 0; i < snapshot->root_edge_count; i++) {
+		const struct heap_root_edge *edge = &snapshot->root_edges[i];
+
+		if (edge->target == pool &&
+		    heap_divided_node(session->divided, pool, edge->interior) != node)
+			heap_bit_set(no_root_edge, i);
+	}
+	error = heap_path_find_within(session->graph, pool, &limits, path);
+	*count = error ? 0 : 1;
+	if (!error || heap_error_code(error) != HEAP_ERROR_ABSENT)
+		return error;
+	heap_error_destroy(error);
+	return NULL;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *print_way(struct session *session, const struct heap_suspect *suspect)
 {
@@ -665,7 +782,10 @@ static struct heap_error *print_way(struct session *session, const struct heap_s
 
 	if (suspect->kind == HEAP_SUSPECT_LEAKED)
 		return NULL;
-	HEAP_TRY(heap_paths_find(session->graph, suspect->example, NULL, 1, &path, &count));
+	if (heap_divided_part(session->divided, suspect->example))
+		HEAP_TRY(find_way_to_part(session, suspect->example, &path, &count));
+	else
+		HEAP_TRY(heap_paths_find(session->graph, suspect->example, NULL, 1, &path, &count));
 	if (count == 0)
 		return NULL;
 	path_print(session, "path", &path, "   ");
@@ -684,12 +804,13 @@ static const char *example_of(const struct heap_suspect *suspect)
 static void print_example(struct session *session, const struct heap_suspect *suspect)
 {
 	bool is_known = !heap_unprepared(session->snapshot);
+	heap_object_id block = heap_divided_block(session->divided, suspect->example);
 
 	if (is_known || suspect->kind != HEAP_SUSPECT_ONE)
 		output_text(session->output, "   %s %s %s.\n", example_of(suspect),
 			    is_known ? "comes from" : "is",
-			    is_known ? backtrace_site(session, suspect->example)
-				     : describe_object(session, suspect->example));
+			    is_known ? backtrace_site(session, block)
+				     : node_describe(session, suspect->example));
 }
 
 HEAP_MUST_CHECK
@@ -697,7 +818,9 @@ static struct heap_error *print_suspect(struct session *session, const struct he
 					size_t number, uint64_t total)
 {
 	struct output *output = session->output;
-	const char *site = describe_site(session, session->snapshot->site[suspect->example]);
+	const struct heap_part *part = heap_divided_part(session->divided, suspect->example);
+	heap_object_id block = heap_divided_block(session->divided, suspect->example);
+	const char *site = describe_site(session, session->snapshot->site[block]);
 	const char *text;
 	struct heap_error *error;
 
@@ -717,8 +840,11 @@ static struct heap_error *print_suspect(struct session *session, const struct he
 	output_string(output, "type", suspects_type(session, suspect->example));
 	output_string(output, "site", site);
 	if (suspect->place != HEAP_NO_NODE)
-		describe_node_json(session, "held_by_", suspect->place);
-	describe_object_json(session, "example", suspect->example);
+		node_json(session, "held_by_", suspect->place);
+	if (part)
+		part_json(session, "example", part);
+	else
+		describe_object_json(session, "example", block);
 	error = print_way(session, suspect);
 	output_close(output);
 	return error;

@@ -298,17 +298,20 @@ static int compare_ranked(const void *left, const void *right)
 	return a->object < b->object ? -1 : a->object > b->object;
 }
 
-static size_t find_largest(const struct heap_snapshot *snapshot, const uint64_t *bytes,
-			   struct ranked *heap, size_t limit)
+static size_t find_largest(const struct session *session, bool retained, struct ranked *heap,
+			   size_t limit)
 {
+	const struct heap_snapshot *snapshot = session->snapshot;
 	size_t count = 0;
 
 	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
+		uint64_t bytes = retained ? session_retained(session, i) : snapshot->size[i];
+
 		if (count < limit) {
-			heap[count] = (struct ranked){ bytes[i], i };
+			heap[count] = (struct ranked){ bytes, i };
 			sift_up(heap, count++);
-		} else if (count > 0 && bytes[i] > heap[0].bytes) {
-			heap[0] = (struct ranked){ bytes[i], i };
+		} else if (count > 0 && bytes > heap[0].bytes) {
+			heap[0] = (struct ranked){ bytes, i };
 			sift_down(heap, count);
 		}
 	}
@@ -370,9 +373,7 @@ static enum command_status largest_run(struct session *session, int argc, char *
 	if (!ranked)
 		return command_fail(session, heap_error_out_of_memory());
 
-	size_t count = find_largest(
-		session->snapshot,
-		retained ? session->dominators->retained : session->snapshot->size, ranked, limit);
+	size_t count = find_largest(session, retained, ranked, limit);
 
 	error = load_ranked(session, ranked, count);
 	if (error)

@@ -88,14 +88,14 @@ static void print_size(struct session *session, const char *name, uint64_t bytes
 	output_close(output);
 }
 
-// Objects that a node dominates, itself included.
+// Objects that one dominates, itself included, and parts of pools.
 HEAP_MUST_CHECK
 static struct heap_error *count_owned(struct session *session, heap_object_id object,
 				      uint64_t *result)
 {
-	size_t size = (size_t)session->snapshot->object_count / 8 + 1;
+	size_t size = (size_t)session->divided->objects / 8 + 1;
 	uint8_t *marks = session_allocate(session, size);
-	struct heap_error *error = marks ? heap_dominators_mark(session->dominators, object, marks)
+	struct heap_error *error = marks ? heap_divided_mark(session->divided, object, marks)
 					 : heap_error_out_of_memory();
 
 	*result = 0;
@@ -120,7 +120,7 @@ static void print_sizes(struct session *session, heap_object_id object,
 			const struct structure *structure, uint64_t owned)
 {
 	struct output *output = session->output;
-	uint64_t retained = session->dominators->retained[object];
+	uint64_t retained = session_retained(session, object);
 
 	output_text(output, "%s\n", describe_object(session, object));
 	output_open_object(output, NULL);

@@ -114,7 +114,7 @@ static struct heap_error *collect(struct search *search)
 			error = add(search, node, search->bytes[node], search->objects[node]);
 	}
 	for (heap_object_id i = 0; !error && i < snapshot->object_count; i++) {
-		if (dominators->retained[i] == 0 && is_unknown(snapshot, i))
+		if (session_retained(search->session, i) == 0 && is_unknown(snapshot, i))
 			error = add(search, i, snapshot->size[i], 1);
 	}
 	return error;

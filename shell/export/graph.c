@@ -243,7 +243,7 @@ static void put_graphml_object(FILE *file, struct session *session, heap_object_
 		"<data key=\"address\">0x%" PRIx64 "</data><data key=\"size\">%" PRIu64
 		"</data><data key=\"retained\">%" PRIu64 "</data></node>\n",
 		snapshot->address[object], snapshot->size[object],
-		session->dominators->retained[object]);
+		session_retained(session, object));
 }
 
 static void put_graphml_root(FILE *file, struct session *session, heap_root_id root)

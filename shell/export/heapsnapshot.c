@@ -197,13 +197,15 @@ static struct heap_error *number_nodes(struct writing *writing)
 
 static uint32_t node_of_owner(const struct writing *writing, heap_node_id owner)
 {
-	size_t objects = writing->session->dominators->objects;
+	const struct heap_divided *divided = writing->session->divided;
 
 	if (owner == EXPORT_OWNER_NONE)
 		return writing->unreachable;
 	if (owner == EXPORT_OWNER_SEVERAL)
 		return writing->several;
-	return owner < objects ? writing->node_of[owner] : writing->root_node[owner - objects];
+	return heap_divided_is_object(divided, owner)
+		       ? writing->node_of[heap_divided_block(divided, owner)]
+		       : writing->root_node[owner - divided->objects];
 }
 
 static void add_extra(struct writing *writing, uint32_t from, uint32_t to, uint32_t name)
@@ -218,7 +220,7 @@ HEAP_MUST_CHECK
 static struct heap_error *link_extras(struct writing *writing)
 {
 	const struct export_merge *merge = &writing->merge;
-	const heap_node_id *nearest = writing->session->dominators->nearest;
+	const struct heap_divided *divided = writing->session->divided;
 	size_t most = merge->group_count ? (size_t)merge->group_count + writing->kept_count : 0;
 
 	writing->extras = calloc(most + 1, sizeof(*writing->extras));
@@ -236,7 +238,8 @@ static struct heap_error *link_extras(struct writing *writing)
 		heap_object_id object = writing->kept[i];
 
 		if (merge->is_adopted[object])
-			add_extra(writing, node_of_owner(writing, nearest[object]),
+			add_extra(writing,
+				  node_of_owner(writing, heap_divided_holder(divided, object)),
 				  writing->node_of[object],
 				  export_texts_add(&writing->texts, "(through merged ones)"));
 	}

@@ -45,7 +45,7 @@ struct merging {
 	struct session *session;
 	struct export_texts *texts;
 	uint64_t min;
-	heap_node_id *owner; // [objects] or UNKNOWN
+	heap_node_id *owner; // [blocks and parts] or UNKNOWN
 };
 
 static bool is_leaked(const struct merging *merging, heap_object_id object)
@@ -58,25 +58,35 @@ static bool is_small(const struct merging *merging, heap_object_id object)
 {
 	return (is_leaked(merging, object)
 			? merging->session->snapshot->size[object]
-			: merging->session->dominators->retained[object]) < merging->min;
+			: session_retained(merging->session, object)) < merging->min;
 }
 
-// Finds the nearest dominator that is not merged. Lists are long, so all
+// True for an object, or a part of one, that is merged.
+static bool is_merged(const struct merging *merging, heap_node_id node)
+{
+	heap_object_id object = heap_divided_block(merging->session->divided, node);
+
+	return object != HEAP_NO_OBJECT && is_small(merging, object);
+}
+
+// Finds the nearest dominator that is not merged; of a part, its block. Lists are long, so all
 // objects on the path keep the answer.
 static heap_node_id find_owner(const struct merging *merging, heap_object_id object)
 {
 	const struct heap_dominators *dominators = merging->session->dominators;
+	const struct heap_divided *divided = merging->session->divided;
 	heap_node_id node, owner;
 
 	if (is_leaked(merging, object))
 		return EXPORT_OWNER_NONE;
 	node = object;
-	while (node < dominators->objects && is_small(merging, node) &&
-	       merging->owner[node] == UNKNOWN)
+	while (is_merged(merging, node) && merging->owner[node] == UNKNOWN)
 		node = dominators->nearest[node];
-	owner = node < dominators->objects && is_small(merging, node) ? merging->owner[node] : node;
-	for (node = object; node < dominators->objects && is_small(merging, node) &&
-			    merging->owner[node] == UNKNOWN;
+	if (is_merged(merging, node))
+		owner = merging->owner[node];
+	else
+		owner = heap_divided_part(divided, node) ? heap_divided_block(divided, node) : node;
+	for (node = object; is_merged(merging, node) && merging->owner[node] == UNKNOWN;
 	     node = dominators->nearest[node])
 		merging->owner[node] = owner;
 	return owner;
@@ -134,7 +144,7 @@ static struct heap_error *merge_all(const struct merging *merging)
 
 	if (!merge->group || !merge->is_adopted || !merging->owner)
 		return heap_error_out_of_memory();
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < merging->session->divided->objects; i++)
 		merging->owner[i] = UNKNOWN;
 	memset(merge->group, 0xff, (count + 1) * sizeof(*merge->group));
 	for (heap_object_id i = 0; merging->min > 0 && i < count; i++) {
@@ -155,7 +165,8 @@ struct heap_error *export_merge_init(struct export_merge *result, struct session
 		.group = malloc((count + 1) * sizeof(*merge.group)),
 		.is_adopted = calloc(count + 1, 1),
 	};
-	CLEANUP_FREE heap_node_id *owner = malloc((count + 1) * sizeof(*owner));
+	CLEANUP_FREE heap_node_id *owner =
+		malloc(((size_t)session->divided->objects + 1) * sizeof(*owner));
 	struct heap_error *error =
 		merge_all(&(struct merging){ &merge, session, texts, min, owner });
 

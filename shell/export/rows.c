@@ -321,10 +321,12 @@ static void put_holder(struct rows *rows, const struct groups *groups, const str
  */
 static void enter(const struct session *session, struct groups *groups, heap_node_id node)
 {
-	if (node >= session->snapshot->object_count)
+	heap_object_id object = heap_divided_block(session->divided, node);
+
+	if (object == HEAP_NO_OBJECT)
 		return;
 
-	struct group *group = &groups->groups[groups->of[node]];
+	struct group *group = &groups->groups[groups->of[object]];
 
 	if (group->active++ == 0)
 		group->retained += session->dominators->retained[node];
@@ -332,8 +334,10 @@ static void enter(const struct session *session, struct groups *groups, heap_nod
 
 static void leave(const struct session *session, struct groups *groups, heap_node_id node)
 {
-	if (node < session->snapshot->object_count)
-		groups->groups[groups->of[node]].active--;
+	heap_object_id object = heap_divided_block(session->divided, node);
+
+	if (object != HEAP_NO_OBJECT)
+		groups->groups[groups->of[object]].active--;
 }
 
 HEAP_MUST_CHECK
@@ -449,7 +453,7 @@ static struct heap_error *write_objects(struct rows *rows)
 		put_text(rows, site_name(rows, snapshot->site[i]));
 		put_number(rows, snapshot->epochs[snapshot->birth[i]] / 1000000000);
 		put_text(rows, reaches[session->graph->reach[i]]);
-		put_number(rows, session->dominators->retained[i]);
+		put_number(rows, session_retained(session, i));
 		end_row(rows);
 	}
 	return NULL;

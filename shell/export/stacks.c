@@ -177,6 +177,17 @@ static struct heap_error *place_by_sites(struct export_stacks *stacks, struct se
 
 // --- by owners ---------------------------------------------------------------
 
+// The class of an object, or of a part of a pool.
+static const char *class_of(struct session *session, heap_node_id node)
+{
+	const struct heap_part *part = heap_divided_part(session->divided, node);
+
+	if (!part)
+		return export_class(session, node);
+	return session_format(session, "%s%s", describe_type(session, part->type),
+			      part->elements > 1 ? "[]" : "");
+}
+
 struct owners {
 	struct export_stacks *stacks;
 	struct session *session;
@@ -211,11 +222,11 @@ static bool has_class_room(struct owners *owners, uint32_t class)
 	return true;
 }
 
-// The frame of an object's class.
-static uint32_t class_frame(struct owners *owners, heap_object_id object)
+// The frame of the class of an object or a part.
+static uint32_t class_frame(struct owners *owners, heap_node_id object)
 {
 	const void *mark = session_mark(owners->session);
-	const char *name = export_class(owners->session, object);
+	const char *name = class_of(owners->session, object);
 	uint32_t class = export_texts_add(owners->stacks->texts, name);
 	uint32_t frame = 0;
 
@@ -325,7 +336,7 @@ static struct heap_error *place_by_owners(struct export_stacks *stacks, struct s
 		return heap_error_out_of_memory();
 	owners.of_holders = of_holders;
 	owners.leaked = named_frame(stacks, "(leaked)");
-	for (heap_object_id i = 0; i < dominators->objects && !session_must_stop(session); i++) {
+	for (heap_node_id i = 0; i < dominators->objects && !session_must_stop(session); i++) {
 		place_with_owners(&owners, i);
 		stacks->of_object[i] = of_node[i];
 	}
@@ -351,35 +362,34 @@ static int compare_keys(const void *left, const void *right)
 }
 
 static uint32_t class_text(struct session *session, struct export_texts *texts,
-			   heap_object_id object)
+			   const struct heap_snapshot *nodes, heap_node_id node)
 {
 	const void *mark = session_mark(session);
-	uint32_t class = export_texts_add(texts, session->snapshot->type[object] == HEAP_NO_TYPE
-							 ? "(untyped)"
-							 : export_class(session, object));
+	uint32_t class = export_texts_add(
+		texts, nodes->type[node] == HEAP_NO_TYPE ? "(untyped)" : class_of(session, node));
 
 	session_release(session, mark);
 	return class;
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *add_up(struct export_stacks *stacks, struct session *session)
+static struct heap_error *add_up(struct export_stacks *stacks, struct session *session,
+				 const struct heap_snapshot *nodes)
 {
-	const struct heap_snapshot *snapshot = session->snapshot;
-	size_t count = snapshot->object_count;
+	size_t count = nodes->object_count;
 	CLEANUP_FREE struct sample_key *keys = calloc(count + 1, sizeof(*keys));
 
 	stacks->samples = calloc(count + 1, sizeof(*stacks->samples));
 	if (!keys || !stacks->samples)
 		return heap_error_out_of_memory();
-	for (heap_object_id i = 0; i < count; i++) {
+	for (heap_node_id i = 0; i < count; i++) {
 		struct export_stack_node *node = &stacks->nodes[stacks->of_object[i]];
 
 		node->objects++;
-		node->bytes += snapshot->size[i];
+		node->bytes += nodes->size[i];
 		keys[i] = (struct sample_key){ stacks->of_object[i],
-					       class_text(session, stacks->texts, i),
-					       snapshot->size[i] };
+					       class_text(session, stacks->texts, nodes, i),
+					       nodes->size[i] };
 	}
 	qsort(keys, count, sizeof(*keys), compare_keys);
 	for (size_t i = 0; i < count; i++) {
@@ -401,16 +411,18 @@ struct heap_error *export_stacks_init(struct export_stacks *result, struct sessi
 {
 	CLEANUP(export_stacks_deinit)
 	struct export_stacks stacks = { .texts = texts, .count = 1 };
+	const struct heap_snapshot *nodes = session->snapshot;
 
 	HEAP_TRY(heap_reserve(stacks.nodes, stacks.capacity, 1));
 	stacks.nodes[0] = (struct export_stack_node){ 0 };
-	stacks.of_object =
-		calloc((size_t)session->snapshot->object_count + 1, sizeof(*stacks.of_object));
+	if (by == EXPORT_BY_OWNERS)
+		HEAP_TRY(session_node_kinds(session, &nodes));
+	stacks.of_object = calloc((size_t)nodes->object_count + 1, sizeof(*stacks.of_object));
 	if (!stacks.of_object || named_frame(&stacks, "(root)") != 0)
 		return heap_error_out_of_memory();
 	HEAP_TRY(by == EXPORT_BY_OWNERS ? place_by_owners(&stacks, session)
 					: place_by_sites(&stacks, session));
-	HEAP_TRY(add_up(&stacks, session));
+	HEAP_TRY(add_up(&stacks, session, nodes));
 	if (texts->failed)
 		return heap_error_out_of_memory();
 	*result = stacks;

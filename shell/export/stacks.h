@@ -49,8 +49,9 @@ struct export_stacks {
 	struct export_stack_node *nodes; /**< [count] */
 	uint32_t count, capacity;
 	struct heap_hash_table by_parent; /**< private: nodes, by parent and frame */
-	uint32_t *of_object;              /**< [objects] node that each ends at */
-	struct export_sample *samples;    /**< [sample_count] by node, then by class */
+	/** [objects, and by owners parts of pools] node that each ends at */
+	uint32_t *of_object;
+	struct export_sample *samples; /**< [sample_count] by node, then by class */
 	size_t sample_count;
 };
 

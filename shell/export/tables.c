@@ -231,7 +231,7 @@ static struct heap_error *write_objects(const struct tables *tables)
 		put_number(&row, snapshot->site[i]);
 		put_number(&row, snapshot->epochs[snapshot->birth[i]]);
 		put_text(&row, reach_name(session->graph->reach[i]));
-		put_number(&row, session->dominators->retained[i]);
+		put_number(&row, session_retained(session, i));
 		put_characters(&row, session, i);
 		HEAP_TRY(put_row(tables, &row));
 	}

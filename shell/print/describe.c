@@ -567,25 +567,6 @@ void describe_root_json(struct session *session, const char *key, heap_root_id n
 	output_close(output);
 }
 
-const char *describe_node(struct session *session, heap_node_id node)
-{
-	uint32_t objects = session->snapshot->object_count;
-
-	return node < objects ? describe_object(session, node)
-			      : describe_root(session, node - objects);
-}
-
-void describe_node_json(struct session *session, const char *prefix, heap_node_id node)
-{
-	uint32_t objects = session->snapshot->object_count;
-
-	if (node < objects)
-		describe_object_json(session, session_format(session, "%sobject", prefix), node);
-	else
-		describe_root_json(session, session_format(session, "%sroot", prefix),
-				   node - objects);
-}
-
 void describe_unknown_sites(struct session *session, bool is_wanted)
 {
 	if (!is_wanted || session->snapshot->info.origin == HEAP_ORIGIN_LIBRARY)

@@ -103,12 +103,6 @@ const char *describe_root_kind(uint8_t kind);
 
 void describe_root_json(struct session *session, const char *key, heap_root_id root);
 
-/** An object or a root. */
-const char *describe_node(struct session *session, heap_node_id node);
-
-/** The same for JSON, as "object" or "root" after the prefix. */
-void describe_node_json(struct session *session, const char *prefix, heap_node_id node);
-
 /**
  * Says, if so, that the sites of blocks are not known, because the process ran without the library.
  *

@@ -118,13 +118,15 @@ static struct heap_error *write_suspect(struct data *data, const struct heap_sus
 	output_string(output, "text", text);
 	output_string(output, "advice", suspects_advice(session, suspect));
 	output_string(output, "site",
-		      describe_site(session, session->snapshot->site[suspect->example]));
+		      describe_site(session, session->snapshot->site[heap_divided_block(
+						     session->divided, suspect->example)]));
 	output_string(output, "kind", suspects_kind(suspect->kind));
 	output_string(output, "type", suspects_type(session, suspect->example));
 	output_number(output, "members", suspect->members);
 	output_number(output, "bytes", suspect->bytes);
 	output_real(output, "per_cent", per_cent(data, suspect->bytes));
-	report_details_refer(&data->details, session, "example", suspect->example);
+	report_details_refer(&data->details, session, "example",
+			     heap_divided_block(session->divided, suspect->example));
 	if (suspect->kind != HEAP_SUSPECT_ONE && suspect->place < session->snapshot->object_count)
 		report_details_refer(&data->details, session, "place", suspect->place);
 	output_close(output);
@@ -291,19 +293,21 @@ static struct heap_error *write_roots(const struct data *data)
 // Finds the objects that retain most, by insertion into a short list. @return their number
 static int find_largest(const struct data *data, heap_object_id *largest)
 {
-	const uint64_t *retained = data->session->dominators->retained;
+	const struct session *session = data->session;
 	int count = 0;
 
-	for (heap_object_id i = 0; i < data->session->snapshot->object_count; i++) {
+	for (heap_object_id i = 0; i < session->snapshot->object_count; i++) {
+		uint64_t retained = session_retained(session, i);
 		int at = count;
 
-		if (count == MAX_LARGEST && retained[i] <= retained[largest[count - 1]])
+		if (count == MAX_LARGEST &&
+		    retained <= session_retained(session, largest[count - 1]))
 			continue;
 		if (count < MAX_LARGEST)
 			count++;
 		else
 			at--;
-		for (; at > 0 && retained[largest[at - 1]] < retained[i]; at--)
+		for (; at > 0 && session_retained(session, largest[at - 1]) < retained; at--)
 			largest[at] = largest[at - 1];
 		largest[at] = i;
 	}

@@ -5,6 +5,7 @@
 #include "lib/graph/path_tree.h"
 #include "shell/command.h"
 #include "shell/print/describe.h"
+#include "shell/print/node.h"
 #include "shell/print/path.h"
 #include "shell/report/text.h"
 #include "shell/tables/root_sizes.h"
@@ -151,10 +152,11 @@ static void add_neighbours(struct writing *writing, heap_object_id object)
 {
 	const struct heap_snapshot *snapshot = writing->session->snapshot;
 	uint32_t first = snapshot->edge_first[object], end = snapshot->edge_first[object + 1];
-	heap_node_id holder = writing->session->dominators->nearest[object];
+	const struct heap_divided *divided = writing->session->divided;
+	heap_node_id holder = heap_divided_holder(divided, object);
 
-	if (holder < snapshot->object_count)
-		add(writing->details, holder, REPORT_MAX_DETAILS);
+	if (heap_divided_is_object(divided, holder))
+		add(writing->details, heap_divided_block(divided, holder), REPORT_MAX_DETAILS);
 	for (uint32_t i = first; i < end && i < first + MAX_NEIGHBOURS; i++)
 		add(writing->details, snapshot->edge_target[i], REPORT_MAX_DETAILS);
 }
@@ -230,11 +232,11 @@ static struct heap_error *write_texts(struct writing *writing, heap_object_id ob
 
 static const char *describe_holder(struct session *session, heap_object_id object)
 {
-	heap_node_id holder = session->dominators->nearest[object];
+	heap_node_id holder = heap_divided_holder(session->divided, object);
 	const char *holders = "several roots";
 
 	if (holder != HEAP_NO_NODE)
-		return report_name(session, describe_node(session, holder));
+		return report_name(session, node_describe(session, holder));
 	if (!session->graph->reach[object])
 		return "nothing: no root reaches it";
 	heap_error_destroy(root_holders_of(session, object, &holders));
@@ -253,7 +255,7 @@ static struct heap_error *write_object(struct writing *writing, heap_object_id o
 	output_string(output, "name", report_name(session, describe_object(session, object)));
 	output_address(output, "address", snapshot->address[object]);
 	output_number(output, "size", snapshot->size[object]);
-	output_number(output, "retained", session->dominators->retained[object]);
+	output_number(output, "retained", session_retained(session, object));
 	output_string(output, "held_by", describe_holder(session, object));
 	error = write_texts(writing, object);
 	output_close(output);

@@ -74,7 +74,8 @@ static void write_holding(struct session *session, const struct root_groups *gro
 	output_number(output, "objects", holding->objects);
 	output_number(output, "own", holding->own);
 	output_number(output, "bytes", holding->bytes);
-	report_details_refer(details, session, "example", holding->example);
+	report_details_refer(details, session, "example",
+			     heap_divided_block(session->divided, holding->example));
 	output_close(output);
 }
 
@@ -110,6 +111,7 @@ static struct heap_error *write_largest(struct session *session, const struct ro
 struct heap_error *report_holdings_write(struct session *session, struct report_details *details)
 {
 	const struct session_holders *all;
+	const struct heap_snapshot *nodes;
 	CLEANUP_FREE struct heap_merged *holdings = NULL;
 	struct heap_holders holders;
 	struct root_groups groups;
@@ -118,7 +120,8 @@ struct heap_error *report_holdings_write(struct session *session, struct report_
 	HEAP_TRY(root_groups_by_root(session, &groups));
 	HEAP_TRY(session_holders(session, &all));
 	holders = session_heap_holders(all);
-	HEAP_TRY(heap_merged_tree_find(session->snapshot, &session->tree, &holders,
-				       &session->progress.progress, &holdings, &count));
+	HEAP_TRY(session_node_kinds(session, &nodes));
+	HEAP_TRY(heap_merged_tree_find(nodes, &session->tree, &holders, &session->progress.progress,
+				       &holdings, &count));
 	return write_largest(session, &groups, holdings, count, details);
 }

@@ -100,15 +100,17 @@ static struct heap_error *write_evolution(struct session *session, const char *k
 // --- histograms -------------------------------------------------------------------
 
 // Insertion into a short list.
-static void offer_example(struct ranked *ranked, heap_object_id object, const uint64_t *retained)
+static void offer_example(struct ranked *ranked, heap_object_id object,
+			  const struct session *session)
 {
+	uint64_t retained = session_retained(session, object);
 	heap_object_id *examples = ranked->examples;
 	int at = MAX_EXAMPLES - 1;
 
-	if (examples[at] != HEAP_NO_OBJECT && retained[examples[at]] >= retained[object])
+	if (examples[at] != HEAP_NO_OBJECT && session_retained(session, examples[at]) >= retained)
 		return;
 	for (; at > 0 && (examples[at - 1] == HEAP_NO_OBJECT ||
-			  retained[examples[at - 1]] < retained[object]);
+			  session_retained(session, examples[at - 1]) < retained);
 	     at--)
 		examples[at] = examples[at - 1];
 	examples[at] = object;
@@ -118,15 +120,13 @@ HEAP_MUST_CHECK
 static struct heap_error *find_examples(struct ranked *ranked, struct session *session,
 					struct tally *tally, struct heap_census *census)
 {
-	const uint64_t *retained = session->dominators->retained;
-
 	for (heap_object_id i = 0; i < session->snapshot->object_count; i++) {
 		heap_kind_id kind;
 		struct heap_error *error = tally_kind(tally, session, census, i, &kind);
 
 		if (error)
 			return error;
-		offer_example(&ranked[kind], i, retained);
+		offer_example(&ranked[kind], i, session);
 	}
 	return NULL;
 }

@@ -4,6 +4,7 @@
 #include "lib/base/cleanup.h"
 #include "shell/print/backtrace.h"
 #include "shell/print/describe.h"
+#include "shell/print/node.h"
 #include "shell/base/format.h"
 #include "shell/series/filter.h"
 #include "shell/tables/root_sizes.h"
@@ -144,16 +145,17 @@ static uint64_t holder_of(const struct session *session, const struct heap_serie
 {
 	const struct heap_dominators *dominators = session->dominators;
 	const struct session_holders *holders = session->holders;
-	heap_node_id node = dominators->nearest[object];
+	heap_node_id below = object, node = dominators->nearest[object];
 
-	if (dominators->retained[object] == 0)
+	if (session_retained(session, object) == 0)
 		return NO_HOLDER;
-	while (node < dominators->objects && heap_series_first_seen(series, node) > 0) {
-		object = node;
+	while (node < dominators->objects &&
+	       heap_series_first_seen(series, heap_divided_block(session->divided, node)) > 0) {
+		below = node;
 		node = dominators->nearest[node];
 	}
 	if (node == HEAP_NO_NODE)
-		return CLASS_KEY + heap_joint_class(holders->all, &holders->joint, object);
+		return CLASS_KEY + heap_joint_class(holders->all, &holders->joint, below);
 	if (node >= dominators->objects &&
 	    holders->group[node - dominators->objects] == holders->words)
 		return CLASS_KEY + holders->words;
@@ -330,12 +332,8 @@ static const char *name_backtrace(struct session *session, const struct candidat
 static const char *name_holder(struct session *session, const struct root_groups *groups,
 			       uint64_t key)
 {
-	uint64_t objects = session->dominators->objects;
-
-	if (key < objects)
-		return describe_object(session, (heap_object_id)key);
-	if (key < objects + session->dominators->roots)
-		return describe_root(session, (heap_root_id)(key - objects));
+	if (key < session->dominators->objects + session->dominators->roots)
+		return node_describe(session, (heap_node_id)key);
 	return key == NO_HOLDER ? "nothing (leaked)"
 				: root_class_name(session, groups, (uint32_t)(key - CLASS_KEY));
 }

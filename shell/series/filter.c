@@ -49,7 +49,7 @@ struct heap_error *session_filter_leniently(struct session *session, int count, 
 		HEAP_TRY(session_edges(session));
 	if (heap_filter_needs_dominators(filter))
 		HEAP_TRY(session_dominators(session));
-	HEAP_TRY(heap_filter_prepare(filter, session->graph, session->dominators));
+	HEAP_TRY(heap_filter_prepare(filter, session->graph, session->divided));
 	if (heap_filter_needs_new(filter)) {
 		HEAP_TRY(series_need_new(session));
 		heap_filter_set_new(filter, session->is_new);

@@ -207,13 +207,15 @@ HEAP_MUST_CHECK
 static struct heap_error *set_dominator(struct sql_source *source, heap_object_id object,
 					sqlite3_context *result)
 {
-	const struct heap_dominators *dominators;
-	heap_node_id nearest;
+	const struct heap_divided *divided;
+	heap_node_id holder;
 
 	HEAP_TRY(session_dominators(source->session));
-	dominators = source->session->dominators;
-	nearest = dominators->nearest[object];
-	return nearest < dominators->objects ? sql_result_address(result, source, nearest) : NULL;
+	divided = source->session->divided;
+	holder = heap_divided_holder(divided, object);
+	return heap_divided_is_object(divided, holder)
+		       ? sql_result_address(result, source, heap_divided_block(divided, holder))
+		       : NULL;
 }
 
 HEAP_MUST_CHECK
@@ -255,7 +257,7 @@ static struct heap_error *set_number(struct sql_source *source, heap_object_id o
 		number = snapshot->elements[object];
 	} else if (column == RETAINED) {
 		HEAP_TRY(session_dominators(source->session));
-		number = source->session->dominators->retained[object];
+		number = session_retained(source->session, object);
 	} else if (column == TYPE_ID) {
 		HEAP_TRY(sql_load(source, HEAP_COLUMN_TYPE));
 		number = snapshot->type[object];

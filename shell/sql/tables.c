@@ -81,8 +81,8 @@ static struct heap_error *root_column(struct sql_cursor *cursor, uint64_t row, i
 		break;
 	case ROOT_RETAINED:
 		HEAP_TRY(session_dominators(session));
-		sql_result_count(result,
-				 session->dominators->retained[snapshot->object_count + row]);
+		sql_result_count(result, session->dominators->retained[heap_divided_root(
+						 session->divided, (heap_root_id)row)]);
 		break;
 	case ROOT_DESCRIPTION:
 		sql_result_text(result, describe_root(session, (heap_root_id)row));

@@ -8,19 +8,24 @@
 
 #include <inttypes.h>
 
-struct part_sums part_sums_of_filter(const struct heap_snapshot *snapshot,
-				     struct heap_filter *filter, const uint8_t *wholes)
+struct part_sums part_sums_of_filter(const struct heap_divided *divided, struct heap_filter *filter,
+				     uint8_t *set)
 {
+	const struct heap_snapshot *snapshot = divided->snapshot;
 	struct part_sums sums = { 0, 0, 0, 0 };
 	heap_object_id pool = HEAP_NO_OBJECT;
 	uint64_t end = 0; // of the bytes that have been counted
 
 	for (uint32_t i = 0; snapshot->parts && i < snapshot->part_count; i++) {
 		const struct heap_part *part = &snapshot->parts[i];
+		heap_node_id node;
 		uint64_t part_end = part->offset + heap_snapshot_part_size(snapshot, part);
 
-		if (heap_bit_get(wholes, part->object) || !heap_filter_matches_part(filter, part))
+		if (heap_bit_get(set, part->object) || !heap_filter_matches_part(filter, part))
 			continue;
+		node = heap_divided_node(divided, part->object, part->offset);
+		if (heap_divided_part(divided, node) == part)
+			heap_bit_set(set, node);
 		if (part->object != pool) {
 			sums.pools++;
 			sums.pool_bytes += snapshot->size[part->object];
@@ -43,8 +48,7 @@ void part_sums_print(struct session *session, const struct part_sums *sums)
 	if (sums->pool_bytes == 0)
 		return;
 	output_text(output,
-		    "Parts of pools: %" PRIu64 ", %s, %.1f %% of their %" PRIu64
-		    " pool%s, %s; what only they lead to is not counted\n",
+		    "Parts of pools: %" PRIu64 ", %s, %.1f %% of their %" PRIu64 " pool%s, %s\n",
 		    sums->parts, describe_bytes(session, sums->bytes),
 		    100.0 * (double)sums->bytes / (double)sums->pool_bytes, sums->pools,
 		    format_plural(sums->pools), describe_bytes(session, sums->pool_bytes));

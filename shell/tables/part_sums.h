@@ -5,8 +5,7 @@
 /**
  * Sums of the parts of pools that match a filter, and of the pools that they lie in.
  *
- * A pool is one block to its allocator: its parts become free with it, and no part retains
- * anything by itself as far as the graph knows, which has the blocks as its nodes.
+ * A pool is one block to its allocator: its parts become free with it.
  */
 
 #include "shell/base/session.h"
@@ -24,10 +23,11 @@ struct part_sums {
 /**
  * Adds up the parts that match. Needs SIZE; without PARTS there are none.
  *
- * @param wholes  a bit for each object that matches as a whole: its parts do not count
+ * @param set  a bit for each node of @p divided: of objects that match as wholes, whose parts do not count;
+ *             gets those of the parts
  */
-struct part_sums part_sums_of_filter(const struct heap_snapshot *snapshot,
-				     struct heap_filter *filter, const uint8_t *wholes);
+struct part_sums part_sums_of_filter(const struct heap_divided *divided, struct heap_filter *filter,
+				     uint8_t *set);
 
 /** Prints a line, and numbers into the open JSON object; nothing if there are no parts. */
 void part_sums_print(struct session *session, const struct part_sums *sums);

@@ -36,7 +36,7 @@ struct heap_error *root_groups_by_root(struct session *session, struct root_grou
 struct part {
 	size_t row;
 	uint32_t kind; // a type, or the number of types + a site
-	heap_object_id example;
+	heap_node_id example;
 	uint64_t objects;
 	uint64_t bytes;
 };
@@ -48,12 +48,11 @@ struct parts {
 };
 
 HEAP_MUST_CHECK
-static struct heap_error *count_object(const struct heap_snapshot *snapshot, struct parts *parts,
-				       size_t row, heap_object_id object)
+static struct heap_error *count_object(const struct heap_snapshot *nodes, struct parts *parts,
+				       size_t row, heap_node_id object)
 {
-	heap_type_id type = snapshot->type[object];
-	uint32_t kind =
-		type != HEAP_NO_TYPE ? type : snapshot->types.count + snapshot->site[object];
+	heap_type_id type = nodes->type[object];
+	uint32_t kind = type != HEAP_NO_TYPE ? type : nodes->types.count + nodes->site[object];
 	uint64_t hash = heap_hash_pair(row, kind);
 	uint32_t found = heap_hash_find(&parts->by_kind, hash, i,
 					parts->items[i].row == row && parts->items[i].kind == kind);
@@ -64,7 +63,7 @@ static struct heap_error *count_object(const struct heap_snapshot *snapshot, str
 		HEAP_TRY(heap_hash_add(&parts->by_kind, hash, found));
 	}
 	parts->items[found].objects++;
-	parts->items[found].bytes += snapshot->size[object];
+	parts->items[found].bytes += nodes->size[object];
 	return NULL;
 }
 
@@ -123,17 +122,16 @@ HEAP_MUST_CHECK
 static struct heap_error *find_types(struct session *session, const struct root_groups *groups,
 				     const size_t *row_of, struct root_row *rows)
 {
-	const struct heap_snapshot *snapshot = session->snapshot;
+	const struct heap_snapshot *nodes;
 	uint32_t first = HEAP_CLASS_JOINT(groups->count);
 	struct parts parts = { 0 };
-	struct heap_error *error = heap_snapshot_load(
-		session->snapshot, HEAP_COLUMN_TYPE | HEAP_COLUMN_SITE | HEAP_COLUMN_PARTS);
+	struct heap_error *error = session_node_kinds(session, &nodes);
 
-	for (heap_object_id i = 0; !error && i < snapshot->object_count; i++) {
+	for (heap_node_id i = 0; !error && i < nodes->object_count; i++) {
 		uint32_t class = heap_joint_class(groups->all, groups->joint, i);
 
 		if (class != HEAP_CLASS_LEAKED && class >= first && row_of[class - first])
-			error = count_object(snapshot, &parts, row_of[class - first] - 1, i);
+			error = count_object(nodes, &parts, row_of[class - first] - 1, i);
 	}
 	if (!error)
 		describe_parts(session, &parts, rows);
@@ -219,8 +217,9 @@ static uint64_t count_words(const struct session *session)
 }
 
 // All that no group and no few groups hold.
-static size_t add_rest(const struct session *session, const struct root_groups *groups,
-		       const struct root_row *more, struct root_row *rows)
+static size_t add_rest(const struct session *session, const struct heap_snapshot *nodes,
+		       const struct root_groups *groups, const struct root_row *more,
+		       struct root_row *rows)
 {
 	const struct heap_joint_sizes *joint = groups->joint;
 	struct root_row many = { .kind = ROOT_ROW_MANY }, outside = { .kind = ROOT_ROW_OUTSIDE };
@@ -234,9 +233,9 @@ static size_t add_rest(const struct session *session, const struct root_groups *
 		words.size = groups->sizes[groups->words];
 		words.count = count_words(session);
 	}
-	for (heap_object_id i = 0; i < session->snapshot->object_count; i++) {
+	for (heap_node_id i = 0; i < nodes->object_count; i++) {
 		if (heap_joint_class(groups->all, joint, i) == HEAP_CLASS_LEAKED)
-			add_to_rest(&leaked, session->snapshot->size[i], 1);
+			add_to_rest(&leaked, nodes->size[i], 1);
 	}
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
 		if (all[i]->size.retained_objects > 0)
@@ -251,12 +250,14 @@ struct heap_error *root_rows_make(struct session *session, const struct root_gro
 {
 	size_t joints = groups->joint->count, shown;
 	struct root_row more = { .kind = ROOT_ROW_MORE };
+	const struct heap_snapshot *nodes;
 	struct root_row *rows =
 		session_allocate(session, (groups->count + joints + 6) * sizeof(*rows));
 	size_t *row_of = session_allocate(session, (joints + 1) * sizeof(*row_of));
 
 	if (!rows || !row_of)
 		return heap_error_out_of_memory();
+	HEAP_TRY(session_node_kinds(session, &nodes));
 	*count = add_rows(groups, minimum, rows, &more);
 	shown = *count < limit ? *count : (size_t)limit;
 	for (size_t i = shown; i < *count; i++)
@@ -267,7 +268,7 @@ struct heap_error *root_rows_make(struct session *session, const struct root_gro
 	}
 	if (joints > 0)
 		HEAP_TRY(find_types(session, groups, row_of, rows));
-	*count = shown + add_rest(session, groups, &more, rows + shown);
+	*count = shown + add_rest(session, nodes, groups, &more, rows + shown);
 	*result = rows;
 	return NULL;
 }
@@ -394,13 +395,12 @@ const char *root_class_name(struct session *session, const struct root_groups *g
 	return root_row_name(session, groups, &row);
 }
 
-struct heap_error *root_holders_of(struct session *session, heap_object_id object,
-				   const char **result)
+struct heap_error *root_holders_of(struct session *session, heap_node_id node, const char **result)
 {
 	struct root_groups groups;
 
 	HEAP_TRY(root_groups_by_root(session, &groups));
-	*result = root_class_name(session, &groups,
-				  heap_joint_class(groups.all, groups.joint, object));
+	*result =
+		root_class_name(session, &groups, heap_joint_class(groups.all, groups.joint, node));
 	return NULL;
 }

@@ -73,9 +73,8 @@ const char *root_row_word(enum root_row_kind kind);
 const char *root_class_name(struct session *session, const struct root_groups *groups,
 			    uint32_t class);
 
-/** The holders of an object that is at the top of session->dominators. */
+/** The holders of an object or a part that is at the top of session->dominators. */
 HEAP_MUST_CHECK
-struct heap_error *root_holders_of(struct session *session, heap_object_id object,
-				   const char **result);
+struct heap_error *root_holders_of(struct session *session, heap_node_id node, const char **result);
 
 #endif

@@ -5,6 +5,7 @@
 #include "lib/query/absent.h"
 #include "shell/base/format.h"
 #include "shell/print/describe.h"
+#include "shell/print/node.h"
 #include "shell/print/part.h"
 #include "shell/tables/leak_groups.h"
 #include "shell/tables/root_sizes.h"
@@ -22,7 +23,7 @@ static uint64_t leaked_bytes(const struct session *session)
 	uint64_t bytes = 0;
 
 	for (heap_object_id i = 0; i < snapshot->object_count; i++)
-		bytes += session->dominators->retained[i] == 0 ? snapshot->size[i] : 0;
+		bytes += session_retained(session, i) == 0 ? snapshot->size[i] : 0;
 	return bytes;
 }
 
@@ -97,7 +98,7 @@ static struct heap_error *add_new(struct session *session, uint64_t least,
 			&sums[type != HEAP_NO_TYPE ? type
 						   : snapshot->types.count + snapshot->site[i]];
 
-		if (!session->is_new[i] || session->dominators->retained[i] == 0)
+		if (!session->is_new[i] || session_retained(session, i) == 0)
 			continue;
 		if (sum->members == 0 || snapshot->size[i] > snapshot->size[sum->example])
 			sum->example = i;
@@ -125,7 +126,7 @@ static bool is_shared(const struct session *session, uint64_t least)
 	uint64_t bytes = 0;
 
 	for (uint32_t i = tree->first[tree->nodes]; i < tree->first[tree->nodes + 1]; i++) {
-		if (tree->child[i] < session->snapshot->object_count)
+		if (heap_divided_is_object(session->divided, tree->child[i]))
 			bytes += session->dominators->retained[tree->child[i]];
 	}
 	return bytes >= least;
@@ -137,6 +138,7 @@ static struct heap_error *add_places(struct session *session, uint64_t least,
 {
 	CLEANUP_FREE struct heap_suspect *found = NULL;
 	const struct session_holders *all = NULL;
+	const struct heap_snapshot *nodes;
 	struct heap_holders holders;
 	size_t count;
 
@@ -144,8 +146,9 @@ static struct heap_error *add_places(struct session *session, uint64_t least,
 		HEAP_TRY(session_holders(session, &all));
 		holders = session_heap_holders(all);
 	}
-	HEAP_TRY(heap_suspects_find(session->snapshot, &session->tree, least, all ? &holders : NULL,
-				    &found, &count));
+	HEAP_TRY(session_node_kinds(session, &nodes));
+	HEAP_TRY(heap_suspects_find(nodes, &session->tree, least, all ? &holders : NULL, &found,
+				    &count));
 	for (size_t i = 0; i < count; i++)
 		HEAP_TRY(heap_array_append(suspects, found[i]));
 	return NULL;
@@ -182,10 +185,12 @@ const char *suspects_kind(enum heap_suspect_kind kind)
 	return names[kind];
 }
 
-const char *suspects_type(struct session *session, heap_object_id object)
+const char *suspects_type(struct session *session, heap_node_id node)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
-	heap_type_id type = snapshot->type[object];
+	const struct heap_part *part = heap_divided_part(session->divided, node);
+	heap_object_id object = heap_divided_block(session->divided, node);
+	heap_type_id type = part ? part->type : snapshot->type[object];
 
 	if (type != HEAP_NO_TYPE)
 		return describe_type(session, type);
@@ -206,7 +211,7 @@ static struct heap_error *describe_holder(struct session *session,
 					  const struct heap_suspect *suspect, const char **result)
 {
 	if (suspect->place != HEAP_NO_NODE)
-		*result = describe_node(session, suspect->place);
+		*result = node_describe(session, suspect->place);
 	else if (suspect->is_mixed)
 		*result = "several roots";
 	else
@@ -217,7 +222,6 @@ static struct heap_error *describe_holder(struct session *session,
 struct heap_error *suspects_describe(struct session *session, const struct heap_suspect *suspect,
 				     const char **result)
 {
-	const struct heap_snapshot *snapshot = session->snapshot;
 	const char *kind = suspects_type(session, suspect->example), *place;
 
 	switch (suspect->kind) {
@@ -236,11 +240,10 @@ struct heap_error *suspects_describe(struct session *session, const struct heap_
 		*result = session_format(session, "new: %" PRIu64 " × %s", suspect->members, kind);
 		return NULL;
 	case HEAP_SUSPECT_ONE:
-		*result =
-			session_format(session, "%s%s", describe_object(session, suspect->example),
-				       snapshot->size[suspect->example] >= suspect->bytes / 2
-					       ? ", which is as large itself"
-					       : ", which holds much of many kinds");
+		*result = session_format(session, "%s%s", node_describe(session, suspect->example),
+					 node_size(session, suspect->example) >= suspect->bytes / 2
+						 ? ", which is as large itself"
+						 : ", which holds much of many kinds");
 		return NULL;
 	default:
 		HEAP_TRY(describe_holder(session, suspect, &place));
@@ -253,7 +256,7 @@ struct heap_error *suspects_describe(struct session *session, const struct heap_
 
 const char *suspects_advice(struct session *session, const struct heap_suspect *suspect)
 {
-	uint64_t address = session->snapshot->address[suspect->example];
+	uint64_t address = node_address(session, suspect->example);
 
 	switch (suspect->kind) {
 	case HEAP_SUSPECT_LEAKED:

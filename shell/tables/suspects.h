@@ -28,7 +28,7 @@ struct heap_error *suspects_find(struct session *session, uint64_t least, uint64
 const char *suspects_kind(enum heap_suspect_kind kind);
 
 /** An object's type, or "untyped blocks of SITE". */
-const char *suspects_type(struct session *session, heap_object_id object);
+const char *suspects_type(struct session *session, heap_node_id node);
 
 /** @param result  the session's */
 HEAP_MUST_CHECK

@@ -309,10 +309,12 @@ static struct heap_error *enter(struct walk *walk, heap_node_id node, struct tal
 	walk->path[walk->depth++] = (struct walk_step){ node, walk->tree->first[node] };
 	if (node >= dominators->objects)
 		return NULL;
-	HEAP_TRY(tally_kind(tally, session, census, node, &kind));
+	HEAP_TRY(tally_kind(tally, session, census, heap_divided_block(session->divided, node),
+			    &kind));
 	HEAP_TRY(widen_inside(walk, (size_t)kind + 1));
 	if (walk->inside[kind]++ == 0)
-		heap_census_add(census, kind, 1, dominators->retained[node]);
+		heap_census_add(census, kind, heap_divided_part(session->divided, node) ? 0 : 1,
+				dominators->retained[node]);
 	return NULL;
 }
 
@@ -325,7 +327,8 @@ static struct heap_error *leave(struct walk *walk, struct tally *tally, struct s
 
 	if (node >= session->dominators->objects)
 		return NULL;
-	HEAP_TRY(tally_kind(tally, session, census, node, &kind));
+	HEAP_TRY(tally_kind(tally, session, census, heap_divided_block(session->divided, node),
+			    &kind));
 	walk->inside[kind]--;
 	return NULL;
 }

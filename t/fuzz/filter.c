@@ -14,6 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
 static struct heap_snapshot *snapshot;
 static struct heap_graph *graph;
+static struct heap_divided *divided;
 static struct heap_dominators dominators;
 static volatile uint32_t sink;
 
@@ -27,7 +28,11 @@ static void prepare(void)
 	if (!error)
 		error = heap_graph_create(snapshot, &graph);
 	if (!error)
-		error = heap_dominators_init(&dominators, graph);
+		error = heap_divided_create(snapshot, false, NULL, &divided);
+	if (!error)
+		error = heap_dominators_init(&dominators, divided->graph ? divided->graph : graph);
+	if (!error)
+		error = heap_divided_set_dominators(divided, &dominators);
 	if (error) {
 		fprintf(stderr, "%s\n", heap_error_message(error));
 		abort();
@@ -54,7 +59,7 @@ static void ask(struct heap_filter *filter)
 	uint8_t *is_new = calloc(snapshot->object_count, 1);
 
 	heap_filter_set_new(filter, is_new);
-	heap_error_destroy(heap_filter_prepare(filter, graph, &dominators));
+	heap_error_destroy(heap_filter_prepare(filter, graph, divided));
 	for (heap_object_id i = 0; i < snapshot->object_count; i++)
 		sink += heap_filter_matches(filter, i);
 	for (uint32_t i = 0; i < snapshot->part_count; i++)

@@ -40,12 +40,15 @@ is export($typed, 'collapsed', '--by', 'owners'), <<'END', 'along owners';
 (list and pool, together);struct node 48
 global variable popular (cache.c:50, libutility.so);struct table 24
 global variable popular (cache.c:50, libutility.so);struct table;struct slot[] 64
-global variable pool (app.c:6, app);pool from copy_text (text.c:7) 256
+global variable pool (app.c:6, app);pool from copy_text (text.c:7) 80
 global variable header (app.c:7, app);struct node 64
 unnamed data of app;block(48) from 0x12345678 48
 unnamed data of app;block(48) from 0x12345678;block(24) from 0x12345678 24
 unnamed data of app;block(48) from 0x12345678;block(24) from 0x12345678;block(16) from 0x12345678 16
 (leaked);block(24) from 0x12345678 24
+global variable pool (app.c:6, app);pool from copy_text (text.c:7);struct node 48
+global variable pool (app.c:6, app);pool from copy_text (text.c:7);struct node[] 64
+global variable pool (app.c:6, app);pool from copy_text (text.c:7);struct date 64
 END
 
 my $scope = JSON::PP->new->utf8->decode(export($typed, 'speedscope'));

@@ -1,0 +1,629 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "lib/graph/divided.h"
+
+#include "lib/base/bits.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/column.h"
+#include "lib/base/search.h"
+#include "lib/graph/dominator_tree.h"
+#include "lib/graph/offsets.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum {
+	UNREACHED = HEAP_LEVELS, // the level of a node that no root reaches
+};
+
+// --- places ------------------------------------------------------------------
+
+static const struct heap_part *part_of(const struct heap_divided *divided, uint32_t number)
+{
+	return &divided->snapshot->parts[divided->parts[number]];
+}
+
+// The number of a divided block, or block_count.
+static uint32_t find_block(const struct heap_divided *divided, heap_object_id object)
+{
+	uint32_t at;
+
+	if (divided->block_count == 0 || object == HEAP_NO_OBJECT ||
+	    !heap_bit_get(divided->is_divided, object))
+		return divided->block_count;
+	at = heap_partition_point(i, 0, divided->block_count, divided->blocks[i].object < object);
+
+	return at;
+}
+
+const struct heap_part *heap_divided_part(const struct heap_divided *divided, heap_node_id node)
+{
+	uint32_t objects = divided->snapshot->object_count;
+
+	return node >= objects && node - objects < divided->part_count
+		       ? part_of(divided, node - objects)
+		       : NULL;
+}
+
+heap_object_id heap_divided_block(const struct heap_divided *divided, heap_node_id node)
+{
+	const struct heap_part *part = heap_divided_part(divided, node);
+
+	if (part)
+		return part->object;
+	return node < divided->snapshot->object_count ? node : HEAP_NO_OBJECT;
+}
+
+heap_node_id heap_divided_parts(const struct heap_divided *divided, heap_object_id block,
+				heap_node_id *first)
+{
+	uint32_t objects = divided->snapshot->object_count, at = find_block(divided, block);
+
+	*first = objects;
+	if (at == divided->block_count)
+		return objects;
+	*first = objects + divided->blocks[at].first_part;
+	return objects + divided->blocks[at + 1].first_part;
+}
+
+// The node of a place in a divided block.
+static heap_node_id node_in(const struct heap_divided *divided,
+			    const struct heap_divided_block *block, uint64_t offset)
+{
+	uint32_t after = heap_partition_point(i, block->first_part, block[1].first_part,
+					      part_of(divided, i)->offset <= offset);
+
+	return after > block->first_part && offset < divided->ends[after - 1]
+		       ? divided->snapshot->object_count + after - 1
+		       : block->object;
+}
+
+heap_node_id heap_divided_node(const struct heap_divided *divided, heap_object_id block,
+			       uint64_t offset)
+{
+	uint32_t at = find_block(divided, block);
+
+	return at < divided->block_count ? node_in(divided, &divided->blocks[at], offset) : block;
+}
+
+// --- nodes -------------------------------------------------------------------
+
+// Chooses the parts that get nodes, and enters them and their blocks.
+HEAP_MUST_CHECK
+static struct heap_error *choose_parts(struct heap_divided *divided)
+{
+	const struct heap_snapshot *snapshot = divided->snapshot;
+	heap_object_id object = HEAP_NO_OBJECT;
+	uint64_t end = 0; // of the latest part of that object
+
+	HEAP_TRY(heap_column_create((size_t)snapshot->part_count + 1, sizeof(*divided->parts),
+				    &divided->parts));
+	HEAP_TRY(heap_column_create((size_t)snapshot->part_count + 1, sizeof(*divided->blocks),
+				    &divided->blocks));
+	HEAP_TRY(heap_column_create((size_t)snapshot->object_count / 8 + 1, 1,
+				    &divided->is_divided));
+	for (uint32_t i = 0; i < snapshot->part_count; i++) {
+		const struct heap_part *part = &snapshot->parts[i];
+		uint64_t size = heap_snapshot_part_size(snapshot, part);
+
+		if (part->object != object)
+			end = 0;
+		object = part->object;
+		if (part->offset < end || size == 0)
+			continue;
+		end = part->offset + size;
+		if (part->offset == 0)
+			continue;
+		if (!heap_bit_get(divided->is_divided, object))
+			divided->blocks[divided->block_count++] =
+				(struct heap_divided_block){ object, divided->part_count };
+		heap_bit_set(divided->is_divided, object);
+		divided->parts[divided->part_count++] = i;
+	}
+	divided->blocks[divided->block_count] =
+		(struct heap_divided_block){ HEAP_NO_OBJECT, divided->part_count };
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *check_numbers(const struct heap_divided *divided)
+{
+	const struct heap_snapshot *snapshot = divided->snapshot;
+
+	// Each part may get an edge besides its own.
+	if ((uint64_t)snapshot->object_count + divided->part_count >= UINT32_MAX ||
+	    (uint64_t)snapshot->edge_count + divided->part_count >= UINT32_MAX)
+		return heap_error_create(
+			HEAP_ERROR_ARGUMENT,
+			"%" PRIu32 " objects and %" PRIu32 " pointers, and %" PRIu32
+			" parts, are too many for 32 bits",
+			snapshot->object_count, snapshot->edge_count, divided->part_count);
+	return NULL;
+}
+
+// --- where they end --------------------------------------------------------------------------
+
+// Gives each part the bytes up to the next one, the last one of a block no more than the one before has.
+static void widen_parts(struct heap_divided *divided, const struct heap_divided_block *block)
+{
+	const struct heap_snapshot *snapshot = divided->snapshot;
+	uint64_t most = 0; // the bytes of the part before
+
+	for (uint32_t i = block->first_part; i < block[1].first_part; i++) {
+		const struct heap_part *part = part_of(divided, i);
+		uint64_t size = heap_snapshot_part_size(snapshot, part);
+		uint64_t left = snapshot->size[block->object] - part->offset;
+
+		if (i + 1 < block[1].first_part)
+			size = part_of(divided, i + 1)->offset - part->offset;
+		else if (size < most)
+			size = most < left ? most : left;
+		divided->ends[i] = part->offset + size;
+		most = size;
+	}
+}
+
+// Ends the part before a place that a pointer leads to, unless that is within its type.
+static void narrow_part(struct heap_divided *divided, heap_object_id object, uint64_t offset)
+{
+	uint32_t at = find_block(divided, object);
+	heap_node_id node =
+		at < divided->block_count ? node_in(divided, &divided->blocks[at], offset) : object;
+	const struct heap_part *part = heap_divided_part(divided, node);
+
+	if (part && offset - part->offset >= heap_snapshot_part_size(divided->snapshot, part))
+		divided->ends[node - divided->snapshot->object_count] = offset;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *find_ends(struct heap_divided *divided)
+{
+	const struct heap_snapshot *snapshot = divided->snapshot;
+
+	HEAP_TRY(heap_column_create((size_t)divided->part_count + 1, sizeof(*divided->ends),
+				    &divided->ends));
+	for (uint32_t i = 0; i < divided->block_count; i++)
+		widen_parts(divided, &divided->blocks[i]);
+	for (uint32_t i = 0; i < snapshot->edge_count; i++)
+		narrow_part(divided, snapshot->edge_target[i], snapshot->edge_interior[i]);
+	for (uint64_t i = 0; i < snapshot->root_edge_count; i++)
+		narrow_part(divided, snapshot->root_edges[i].target,
+			    snapshot->root_edges[i].interior);
+	return NULL;
+}
+
+// Copies what does not depend on edges: the columns of blocks, and what parts have instead.
+HEAP_MUST_CHECK
+static struct heap_error *make_columns(struct heap_divided *divided)
+{
+	const struct heap_snapshot *snapshot = divided->snapshot;
+	struct heap_snapshot *nodes = &divided->nodes;
+	uint32_t objects = snapshot->object_count;
+	size_t count = (size_t)nodes->object_count + 1;
+
+	HEAP_TRY(heap_column_create(count, sizeof(*nodes->size), &nodes->size));
+	HEAP_TRY(heap_column_create(count, sizeof(*nodes->type), &nodes->type));
+	HEAP_TRY(heap_column_create(count, sizeof(*nodes->site), &nodes->site));
+	memcpy(nodes->size, snapshot->size, objects * sizeof(*nodes->size));
+	memcpy(nodes->type, snapshot->type, objects * sizeof(*nodes->type));
+	memcpy(nodes->site, snapshot->site, objects * sizeof(*nodes->site));
+	for (uint32_t i = 0; i < divided->part_count; i++) {
+		const struct heap_part *part = part_of(divided, i);
+		uint64_t size = divided->ends[i] - part->offset;
+
+		nodes->size[part->object] -= size;
+		nodes->size[objects + i] = size;
+		nodes->type[objects + i] = part->type;
+		nodes->site[objects + i] = snapshot->site[part->object];
+	}
+	return NULL;
+}
+
+// --- edges -------------------------------------------------------------------
+
+// The node that an edge leads to.
+static heap_node_id target_of(const struct heap_divided *divided, uint32_t edge)
+{
+	const struct heap_snapshot *snapshot = divided->snapshot;
+
+	return heap_divided_node(divided, snapshot->edge_target[edge],
+				 snapshot->edge_interior[edge]);
+}
+
+// Calls visit for all edges, with the nodes that they leave and lead to, in order of these.
+static inline void each_edge(const struct heap_divided *divided,
+			     void (*visit)(struct heap_snapshot *nodes, heap_node_id source,
+					   heap_node_id target),
+			     struct heap_snapshot *nodes)
+{
+	const struct heap_snapshot *snapshot = divided->snapshot;
+	const struct heap_divided_block *block = divided->blocks;
+
+	for (heap_object_id object = 0; object < snapshot->object_count; object++) {
+		bool is_divided = block->object == object;
+
+		for (uint32_t i = snapshot->edge_first[object];
+		     i < snapshot->edge_first[object + 1]; i++)
+			visit(nodes,
+			      is_divided ? node_in(divided, block,
+						   (uint64_t)snapshot->edge_slot[i] * 8)
+					 : object,
+			      target_of(divided, i));
+		block += is_divided;
+	}
+}
+
+static void count_edge(struct heap_snapshot *nodes, heap_node_id source, heap_node_id target)
+{
+	(void)target;
+	nodes->edge_first[source + 1]++;
+}
+
+static void put_edge(struct heap_snapshot *nodes, heap_node_id source, heap_node_id target)
+{
+	nodes->edge_target[nodes->edge_first[source]++] = target;
+}
+
+// Makes the edges of the nodes from those of the blocks.
+HEAP_MUST_CHECK
+static struct heap_error *make_edges(struct heap_divided *divided)
+{
+	struct heap_snapshot *nodes = &divided->nodes;
+
+	HEAP_TRY(heap_column_create((size_t)nodes->object_count + 1, sizeof(*nodes->edge_first),
+				    &nodes->edge_first));
+	HEAP_TRY(heap_column_create((size_t)nodes->edge_count + 1, sizeof(*nodes->edge_target),
+				    &nodes->edge_target));
+	each_edge(divided, count_edge, nodes);
+	heap_offsets_from_counts(nodes->edge_first, nodes->object_count);
+	each_edge(divided, put_edge, nodes);
+	heap_offsets_rewind(nodes->edge_first, nodes->object_count);
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *make_root_edges(struct heap_divided *divided)
+{
+	const struct heap_snapshot *snapshot = divided->snapshot;
+	struct heap_snapshot *nodes = &divided->nodes;
+
+	HEAP_TRY(heap_column_create(snapshot->root_edge_count + 1, sizeof(*nodes->root_edges),
+				    &nodes->root_edges));
+	for (uint64_t i = 0; i < snapshot->root_edge_count; i++) {
+		struct heap_root_edge *edge = &nodes->root_edges[i];
+		const struct heap_part *part;
+
+		*edge = snapshot->root_edges[i];
+		edge->target = heap_divided_node(divided, edge->target, edge->interior);
+		part = heap_divided_part(divided, edge->target);
+		if (part)
+			edge->interior -= (uint32_t)part->offset;
+	}
+	return NULL;
+}
+
+// --- what nodes of one block hold of each other -------------------------------------------
+
+// A search from the roots, the surest first, which hangs the nodes of a block on each other as it goes.
+struct hanging {
+	const struct heap_divided *divided;
+	uint8_t *levels;       // [nodes] or UNREACHED
+	uint8_t *hung;         // a bit for each node that hangs on the others of its block
+	heap_node_id *pending; // [pending_count] nodes whose edges have not been followed
+	uint32_t pending_count;
+	uint8_t *is_touched; // a bit for each divided block
+	uint32_t *touched;   // [touched_count] divided blocks of which a node has been reached
+	uint32_t touched_count;
+	uint32_t with_block; // of these, the first whose own node may not have been reached
+	uint32_t with_parts; // of these, the first whose parts may not have been reached
+	uint8_t level;
+};
+
+static void reach(struct hanging *hanging, heap_node_id node)
+{
+	const struct heap_divided *divided = hanging->divided;
+	uint32_t block;
+
+	if (hanging->levels[node] != UNREACHED)
+		return;
+	hanging->levels[node] = hanging->level;
+	hanging->pending[hanging->pending_count++] = node;
+	block = find_block(divided, heap_divided_block(divided, node));
+	if (block < divided->block_count && !heap_bit_get(hanging->is_touched, block)) {
+		heap_bit_set(hanging->is_touched, block);
+		hanging->touched[hanging->touched_count++] = block;
+	}
+}
+
+static void hang(struct hanging *hanging, heap_node_id node)
+{
+	if (hanging->levels[node] == UNREACHED)
+		heap_bit_set(hanging->hung, node);
+	reach(hanging, node);
+}
+
+static void follow_pending(struct hanging *hanging)
+{
+	const struct heap_snapshot *nodes = &hanging->divided->nodes;
+
+	while (hanging->pending_count > 0) {
+		heap_node_id node = hanging->pending[--hanging->pending_count];
+
+		for (uint32_t i = nodes->edge_first[node]; i < nodes->edge_first[node + 1]; i++)
+			reach(hanging, nodes->edge_target[i]);
+	}
+}
+
+// Hangs what edges have not reached, pools before parts: a pool's own pointers may lead to these.
+// @return false if all is reached that can be
+static bool hang_more(struct hanging *hanging)
+{
+	const struct heap_divided *divided = hanging->divided;
+	uint32_t objects = divided->snapshot->object_count;
+
+	if (hanging->with_block < hanging->touched_count) {
+		uint32_t block = hanging->touched[hanging->with_block++];
+
+		hang(hanging, divided->blocks[block].object);
+		return true;
+	}
+	if (hanging->with_parts < hanging->touched_count) {
+		const struct heap_divided_block *block =
+			&divided->blocks[hanging->touched[hanging->with_parts++]];
+
+		for (uint32_t part = block->first_part; part < block[1].first_part; part++)
+			hang(hanging, objects + part);
+		return true;
+	}
+	return false;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *search(struct hanging *hanging)
+{
+	const struct heap_divided *divided = hanging->divided;
+	const struct heap_snapshot *nodes = &divided->nodes;
+
+	for (unsigned level = 0; level < HEAP_LEVELS; level++) {
+		hanging->level = (uint8_t)level;
+		for (uint64_t i = 0; i < nodes->root_edge_count; i++) {
+			if (heap_root_edge_level(divided->graph, &nodes->root_edges[i]) == level)
+				reach(hanging, nodes->root_edges[i].target);
+		}
+		do {
+			HEAP_TRY(heap_progress_report(divided->graph->progress, "parts of pools",
+						      level, HEAP_LEVELS));
+			follow_pending(hanging);
+		} while (hang_more(hanging));
+	}
+	return NULL;
+}
+
+// Calls visit for the edges between nodes of one block.
+static inline void each_bond(const struct hanging *hanging,
+			     void (*visit)(struct heap_snapshot *nodes, heap_node_id source,
+					   heap_node_id target),
+			     struct heap_snapshot *nodes)
+{
+	const struct heap_divided *divided = hanging->divided;
+	uint32_t objects = divided->snapshot->object_count;
+
+	for (uint32_t i = 0; i < divided->block_count; i++) {
+		const struct heap_divided_block *block = &divided->blocks[i];
+		bool is_hung = heap_bit_get(hanging->hung, block->object);
+
+		for (uint32_t part = block->first_part; part < block[1].first_part; part++) {
+			if (heap_bit_get(hanging->hung, objects + part))
+				visit(nodes, block->object, objects + part);
+			else if (is_hung &&
+				 hanging->levels[objects + part] <= hanging->levels[block->object])
+				visit(nodes, objects + part, block->object);
+		}
+	}
+}
+
+// Adds the edges between nodes of one block.
+HEAP_MUST_CHECK
+static struct heap_error *add_bonds(struct heap_divided *divided, const struct hanging *hanging)
+{
+	struct heap_snapshot *nodes = &divided->nodes, bonds = *nodes;
+	CLEANUP_COLUMN uint32_t *first = NULL;
+	CLEANUP_COLUMN uint32_t *targets = NULL;
+	uint32_t count;
+
+	HEAP_TRY(heap_column_create((size_t)nodes->object_count + 1, sizeof(*first), &first));
+	bonds.edge_first = first;
+	each_bond(hanging, count_edge, &bonds);
+	for (heap_node_id i = 0; i < nodes->object_count; i++)
+		first[i + 1] += nodes->edge_first[i + 1] - nodes->edge_first[i];
+	count = heap_offsets_from_counts(first, nodes->object_count);
+	HEAP_TRY(heap_column_create((size_t)count + 1, sizeof(*targets), &targets));
+	bonds.edge_target = targets;
+	for (heap_node_id i = 0; i < nodes->object_count; i++) {
+		uint32_t edges = nodes->edge_first[i + 1] - nodes->edge_first[i];
+
+		memcpy(&targets[first[i]], &nodes->edge_target[nodes->edge_first[i]],
+		       edges * sizeof(*targets));
+		first[i] += edges;
+	}
+	each_bond(hanging, put_edge, &bonds);
+	heap_offsets_rewind(first, nodes->object_count);
+	heap_column_destroy(nodes->edge_first);
+	heap_column_destroy(nodes->edge_target);
+	nodes->edge_first = keep(first);
+	nodes->edge_target = keep(targets);
+	nodes->edge_count = count;
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *bind_nodes(struct heap_divided *divided)
+{
+	size_t nodes = divided->nodes.object_count;
+	CLEANUP_COLUMN uint8_t *levels = NULL;
+	CLEANUP_COLUMN uint8_t *hung = NULL;
+	CLEANUP_COLUMN uint8_t *is_touched = NULL;
+	CLEANUP_COLUMN heap_node_id *pending = NULL;
+	CLEANUP_COLUMN uint32_t *touched = NULL;
+	struct hanging hanging = { .divided = divided };
+
+	HEAP_TRY(heap_column_create(nodes + 1, 1, &levels));
+	HEAP_TRY(heap_column_create(nodes / 8 + 1, 1, &hung));
+	HEAP_TRY(heap_column_create(divided->block_count / 8 + 1, 1, &is_touched));
+	HEAP_TRY(heap_column_create(nodes + 1, sizeof(*pending), &pending));
+	HEAP_TRY(heap_column_create((size_t)divided->block_count + 1, sizeof(*touched), &touched));
+	memset(levels, UNREACHED, nodes);
+	hanging.levels = levels;
+	hanging.hung = hung;
+	hanging.is_touched = is_touched;
+	hanging.pending = pending;
+	hanging.touched = touched;
+	HEAP_TRY(search(&hanging));
+	return add_bonds(divided, &hanging);
+}
+
+// --- the graph ---------------------------------------------------------------
+
+// The snapshot of nodes shares what is no column with that of blocks.
+static void share_tables(struct heap_divided *divided)
+{
+	const struct heap_snapshot *snapshot = divided->snapshot;
+
+	divided->nodes = (struct heap_snapshot){
+		.types = snapshot->types,
+		.sites = snapshot->sites,
+		.site_count = snapshot->site_count,
+		.strings = snapshot->strings,
+		.string_size = snapshot->string_size,
+		.roots = snapshot->roots,
+		.root_count = snapshot->root_count,
+		.root_edge_count = snapshot->root_edge_count,
+		.object_count = snapshot->object_count + divided->part_count,
+		.edge_count = snapshot->edge_count,
+	};
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *divide(struct heap_divided *divided, bool is_conservative,
+				 const struct heap_progress *progress)
+{
+	HEAP_TRY(check_numbers(divided));
+	HEAP_TRY(heap_snapshot_load(divided->snapshot,
+				    HEAP_COLUMN_TYPE | HEAP_COLUMN_SITE | HEAP_COLUMN_SLOTS));
+	HEAP_TRY(find_ends(divided));
+	share_tables(divided);
+	HEAP_TRY(make_columns(divided));
+	HEAP_TRY(make_edges(divided));
+	HEAP_TRY(make_root_edges(divided));
+	HEAP_TRY(heap_graph_create_bare(&divided->nodes, &divided->graph));
+	divided->graph->progress = progress;
+	divided->graph->is_conservative = is_conservative;
+	return bind_nodes(divided);
+}
+
+void heap_divided_destroy(struct heap_divided *divided)
+{
+	if (!divided)
+		return;
+	heap_graph_destroy(divided->graph);
+	heap_column_destroy(divided->nodes.size);
+	heap_column_destroy(divided->nodes.type);
+	heap_column_destroy(divided->nodes.site);
+	heap_column_destroy(divided->nodes.edge_first);
+	heap_column_destroy(divided->nodes.edge_target);
+	heap_column_destroy(divided->nodes.root_edges);
+	heap_column_destroy(divided->parts);
+	heap_column_destroy(divided->ends);
+	heap_column_destroy(divided->blocks);
+	heap_column_destroy(divided->is_divided);
+	heap_column_destroy(divided->retained);
+	free(divided);
+}
+
+static void cleanup_divided(struct heap_divided **divided)
+{
+	heap_divided_destroy(*divided);
+}
+
+struct heap_error *heap_divided_create(struct heap_snapshot *snapshot, bool is_conservative,
+				       const struct heap_progress *progress,
+				       struct heap_divided **result)
+{
+	CLEANUP(cleanup_divided) struct heap_divided *divided = calloc(1, sizeof(*divided));
+
+	if (!divided)
+		return heap_error_out_of_memory();
+	divided->snapshot = snapshot;
+	HEAP_TRY(heap_snapshot_load(snapshot, HEAP_COLUMN_PARTS));
+	if (snapshot->part_count > 0) {
+		HEAP_TRY(heap_snapshot_load(snapshot, HEAP_COLUMN_SIZE));
+		HEAP_TRY(choose_parts(divided));
+	}
+	if (divided->part_count > 0)
+		HEAP_TRY(divide(divided, is_conservative, progress));
+	divided->objects = snapshot->object_count + divided->part_count;
+	*result = keep(divided);
+	return NULL;
+}
+
+// --- what blocks dominate ------------------------------------------------------------------
+
+// Adds up what the nodes of each divided block retain.
+HEAP_MUST_CHECK
+static struct heap_error *add_up(struct heap_divided *divided)
+{
+	uint32_t groups = divided->block_count + 1; // the last one is that of all other blocks
+	CLEANUP(heap_dominator_tree_deinit) struct heap_dominator_tree tree = { 0 };
+	CLEANUP_COLUMN uint32_t *group = NULL;
+
+	HEAP_TRY(heap_column_create((size_t)divided->objects + 1, sizeof(*group), &group));
+	for (heap_node_id i = 0; i < divided->snapshot->object_count; i++)
+		group[i] = divided->block_count;
+	for (uint32_t i = 0; i < divided->block_count; i++) {
+		const struct heap_divided_block *block = &divided->blocks[i];
+
+		group[block->object] = i;
+		for (uint32_t part = block->first_part; part < block[1].first_part; part++)
+			group[divided->snapshot->object_count + part] = i;
+	}
+	HEAP_TRY(heap_dominator_tree_init(&tree, divided->dominators));
+	HEAP_TRY(heap_column_create(groups, sizeof(*divided->retained), &divided->retained));
+	return heap_dominator_tree_sum(&tree, group, groups, divided->retained);
+}
+
+struct heap_error *heap_divided_set_dominators(struct heap_divided *divided,
+					       const struct heap_dominators *dominators)
+{
+	divided->dominators = dominators;
+	return divided->part_count > 0 ? add_up(divided) : NULL;
+}
+
+uint64_t heap_divided_retained(const struct heap_divided *divided, heap_object_id block)
+{
+	uint32_t at = find_block(divided, block);
+
+	return at < divided->block_count ? divided->retained[at]
+					 : divided->dominators->retained[block];
+}
+
+heap_node_id heap_divided_holder(const struct heap_divided *divided, heap_object_id block)
+{
+	heap_node_id node = divided->dominators->nearest[block];
+
+	// A forged side file may have cycles.
+	for (uint32_t steps = 0; steps < divided->part_count; steps++) {
+		if (node == HEAP_NO_NODE || heap_divided_block(divided, node) != block)
+			break;
+		node = divided->dominators->nearest[node];
+	}
+	return node;
+}
+
+struct heap_error *heap_divided_mark(const struct heap_divided *divided, heap_object_id block,
+				     uint8_t *marks)
+{
+	heap_node_id first, end = heap_divided_parts(divided, block, &first);
+
+	for (heap_node_id i = first; i < end; i++)
+		heap_bit_set(marks, i);
+	return heap_dominators_mark(divided->dominators, block, marks);
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "shell/print/node.h"
+
+#include "shell/print/describe.h"
+#include "shell/print/part.h"
+
+const char *node_describe(struct session *session, heap_node_id node)
+{
+	const struct heap_divided *divided = session->divided;
+	const struct heap_part *part = heap_divided_part(divided, node);
+
+	if (part)
+		return part_describe(session, part);
+	return heap_divided_is_object(divided, node)
+		       ? describe_object(session, node)
+		       : describe_root(session, node - divided->objects);
+}
+
+void node_json(struct session *session, const char *prefix, heap_node_id node)
+{
+	const struct heap_divided *divided = session->divided;
+	const struct heap_part *part = heap_divided_part(divided, node);
+
+	if (part)
+		part_json(session, session_format(session, "%spart", prefix), part);
+	else if (heap_divided_is_object(divided, node))
+		describe_object_json(session, session_format(session, "%sobject", prefix), node);
+	else
+		describe_root_json(session, session_format(session, "%sroot", prefix),
+				   node - divided->objects);
+}
+
+uint64_t node_address(const struct session *session, heap_node_id node)
+{
+	const struct heap_part *part = heap_divided_part(session->divided, node);
+
+	return part ? session->snapshot->address[part->object] + part->offset
+		    : session->snapshot->address[node];
+}
+
+uint64_t node_size(const struct session *session, heap_node_id node)
+{
+	const struct heap_part *part = heap_divided_part(session->divided, node);
+
+	return part ? session->divided->graph->snapshot->size[node] : session->snapshot->size[node];
+}
+
+void node_remember(struct session *session, heap_node_id node)
+{
+	const struct heap_part *part = heap_divided_part(session->divided, node);
+
+	if (part)
+		session_remember_part(session, part->object, part->offset);
+	else if (heap_divided_is_object(session->divided, node))
+		session_remember(session, node);
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef NODE_H
+#define NODE_H
+
+/** Nodes of the graph in which parts of pools are objects of their own: session_divided(). */
+
+#include "shell/base/session.h"
+
+/** An object, a part or a root. */
+const char *node_describe(struct session *session, heap_node_id node);
+
+/** The same for JSON, as "object", "part" or "root" after the prefix. */
+void node_json(struct session *session, const char *prefix, heap_node_id node);
+
+/** The address of an object or a part. Needs ADDRESS. */
+uint64_t node_address(const struct session *session, heap_node_id node);
+
+/** The bytes of an object or a part; of an object with those of its parts. Needs SIZE. */
+uint64_t node_size(const struct session *session, heap_node_id node);
+
+/** Notes an object or a part for $N; nothing for a root. */
+void node_remember(struct session *session, heap_node_id node);
+
+#endif
