@@ -274,7 +274,7 @@ static struct heap_error *copy_roots(struct part *part)
 static void drop_tables(struct heap_snapshot *small)
 {
 	small->call_count = small->step_count = small->function_count = 0;
-	small->damage_count = small->tag_count = small->part_count = 0;
+	small->damage_count = small->tag_count = small->part_count = small->slab_count = 0;
 	small->root_content_size = 0;
 	small->backtrace = small->birth = small->conflict_type = small->conflicts = small->tag =
 		NULL;

@@ -309,7 +309,7 @@ static struct heap_error *drop_types(struct capture *capture)
 	}
 	for (heap_root_id i = 0; i < snapshot->root_count; i++)
 		snapshot->roots[i].type = HEAP_NO_TYPE;
-	snapshot->part_count = 0;
+	snapshot->part_count = snapshot->slab_count = 0;
 	return heap_types_init(&snapshot->types);
 }
 

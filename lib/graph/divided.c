@@ -19,7 +19,7 @@ enum {
 
 static const struct heap_part *part_of(const struct heap_divided *divided, uint32_t number)
 {
-	return &divided->snapshot->parts[divided->parts[number]];
+	return &divided->parts[number];
 }
 
 // The number of a divided block, or block_count.
@@ -87,56 +87,103 @@ heap_node_id heap_divided_node(const struct heap_divided *divided, heap_object_i
 
 // --- nodes -------------------------------------------------------------------
 
-// Chooses the parts that get nodes, and enters them and their blocks.
-HEAP_MUST_CHECK
-static struct heap_error *choose_parts(struct heap_divided *divided)
+// Gives a part of a block a node, unless it lies at the start.
+static void add_part(struct heap_divided *divided, const struct heap_part *part)
+{
+	if (part->offset == 0)
+		return;
+	if (!heap_bit_get(divided->is_divided, part->object))
+		divided->blocks[divided->block_count++] =
+			(struct heap_divided_block){ part->object, divided->part_count };
+	heap_bit_set(divided->is_divided, part->object);
+	divided->parts[divided->part_count++] = *part;
+}
+
+// Gives the outermost parts of a pool nodes. @param next  its first part; moved behind the last one
+static void add_pool(struct heap_divided *divided, uint32_t *next)
 {
 	const struct heap_snapshot *snapshot = divided->snapshot;
-	heap_object_id object = HEAP_NO_OBJECT;
-	uint64_t end = 0; // of the latest part of that object
+	heap_object_id object = snapshot->parts[*next].object;
+	uint64_t end = 0; // of the latest part
 
-	HEAP_TRY(heap_column_create((size_t)snapshot->part_count + 1, sizeof(*divided->parts),
-				    &divided->parts));
-	HEAP_TRY(heap_column_create((size_t)snapshot->part_count + 1, sizeof(*divided->blocks),
-				    &divided->blocks));
-	HEAP_TRY(heap_column_create((size_t)snapshot->object_count / 8 + 1, 1,
-				    &divided->is_divided));
-	for (uint32_t i = 0; i < snapshot->part_count; i++) {
-		const struct heap_part *part = &snapshot->parts[i];
+	for (; *next < snapshot->part_count && snapshot->parts[*next].object == object; ++*next) {
+		const struct heap_part *part = &snapshot->parts[*next];
 		uint64_t size = heap_snapshot_part_size(snapshot, part);
 
-		if (part->object != object)
-			end = 0;
-		object = part->object;
 		if (part->offset < end || size == 0)
 			continue;
 		end = part->offset + size;
-		if (part->offset == 0)
-			continue;
-		if (!heap_bit_get(divided->is_divided, object))
-			divided->blocks[divided->block_count++] =
-				(struct heap_divided_block){ object, divided->part_count };
-		heap_bit_set(divided->is_divided, object);
-		divided->parts[divided->part_count++] = i;
+		add_part(divided, part);
 	}
+}
+
+// The number of elements of a slab; 0: it is none.
+static uint64_t slab_elements(const struct heap_snapshot *snapshot, heap_object_id slab)
+{
+	uint64_t size = heap_types_size(&snapshot->types, snapshot->type[slab]);
+	uint64_t room = size > 0 ? snapshot->size[slab] / size : 0;
+
+	return snapshot->elements[slab] < room ? snapshot->elements[slab] : room;
+}
+
+static void add_slab(struct heap_divided *divided, heap_object_id slab)
+{
+	const struct heap_snapshot *snapshot = divided->snapshot;
+	heap_type_id type = snapshot->type[slab];
+	uint64_t size = heap_types_size(&snapshot->types, type);
+
+	for (uint64_t i = 0, count = slab_elements(snapshot, slab); i < count; i++)
+		add_part(divided,
+			 &(struct heap_part){ slab, i * size, type, 1, snapshot->evidence[slab] });
+}
+
+// Gives parts of pools and elements of slabs nodes, and enters their blocks.
+HEAP_MUST_CHECK
+static struct heap_error *add_parts(struct heap_divided *divided)
+{
+	const struct heap_snapshot *snapshot = divided->snapshot;
+	uint64_t most = snapshot->part_count;
+	uint32_t next = 0;
+
+	for (uint32_t i = 0; i < snapshot->slab_count; i++)
+		most += slab_elements(snapshot, snapshot->slabs[i].object);
+	if (snapshot->object_count + most >= UINT32_MAX)
+		return heap_error_create(HEAP_ERROR_ARGUMENT,
+					 "%" PRIu32 " objects and %" PRIu64
+					 " parts are too many for 32 bits",
+					 snapshot->object_count, most);
+	HEAP_TRY(heap_column_create(most + 1, sizeof(*divided->parts), &divided->parts));
+	HEAP_TRY(heap_column_create((size_t)snapshot->part_count + snapshot->slab_count + 1,
+				    sizeof(*divided->blocks), &divided->blocks));
+	HEAP_TRY(heap_column_create((size_t)snapshot->object_count / 8 + 1, 1,
+				    &divided->is_divided));
+	for (uint32_t i = 0; i < snapshot->slab_count; i++) {
+		heap_object_id slab = snapshot->slabs[i].object;
+
+		while (next < snapshot->part_count && snapshot->parts[next].object <= slab)
+			add_pool(divided, &next);
+		// A slab that has parts, too, has been made up.
+		if (!heap_bit_get(divided->is_divided, slab))
+			add_slab(divided, slab);
+	}
+	while (next < snapshot->part_count)
+		add_pool(divided, &next);
 	divided->blocks[divided->block_count] =
 		(struct heap_divided_block){ HEAP_NO_OBJECT, divided->part_count };
 	return NULL;
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *check_numbers(const struct heap_divided *divided)
+static struct heap_error *check_edges(const struct heap_divided *divided)
 {
 	const struct heap_snapshot *snapshot = divided->snapshot;
 
 	// Each part may get an edge besides its own.
-	if ((uint64_t)snapshot->object_count + divided->part_count >= UINT32_MAX ||
-	    (uint64_t)snapshot->edge_count + divided->part_count >= UINT32_MAX)
-		return heap_error_create(
-			HEAP_ERROR_ARGUMENT,
-			"%" PRIu32 " objects and %" PRIu32 " pointers, and %" PRIu32
-			" parts, are too many for 32 bits",
-			snapshot->object_count, snapshot->edge_count, divided->part_count);
+	if ((uint64_t)snapshot->edge_count + divided->part_count >= UINT32_MAX)
+		return heap_error_create(HEAP_ERROR_ARGUMENT,
+					 "%" PRIu32 " pointers and %" PRIu32
+					 " parts are too many for 32 bits",
+					 snapshot->edge_count, divided->part_count);
 	return NULL;
 }
 
@@ -229,11 +276,40 @@ static heap_node_id target_of(const struct heap_divided *divided, uint32_t edge)
 				 snapshot->edge_interior[edge]);
 }
 
+// Edges of nodes in the making.
+struct edges {
+	uint32_t *first;       // [nodes + 1]
+	heap_node_id *targets; // [edges]
+	uint32_t *origins;     // [edges] see heap_divided_edge()
+};
+
+static void edges_deinit(struct edges *edges)
+{
+	heap_column_destroy(edges->first);
+	heap_column_destroy(edges->targets);
+	heap_column_destroy(edges->origins);
+}
+
+typedef void visit_edge(struct edges *edges, heap_node_id source, heap_node_id target,
+			uint32_t origin);
+
+static void count_edge(struct edges *edges, heap_node_id source, heap_node_id target,
+		       uint32_t origin)
+{
+	(void)target;
+	(void)origin;
+	edges->first[source + 1]++;
+}
+
+static void put_edge(struct edges *edges, heap_node_id source, heap_node_id target, uint32_t origin)
+{
+	edges->targets[edges->first[source]] = target;
+	edges->origins[edges->first[source]++] = origin;
+}
+
 // Calls visit for all edges, with the nodes that they leave and lead to, in order of these.
-static inline void each_edge(const struct heap_divided *divided,
-			     void (*visit)(struct heap_snapshot *nodes, heap_node_id source,
-					   heap_node_id target),
-			     struct heap_snapshot *nodes)
+static inline void each_edge(const struct heap_divided *divided, visit_edge *visit,
+			     struct edges *edges)
 {
 	const struct heap_snapshot *snapshot = divided->snapshot;
 	const struct heap_divided_block *block = divided->blocks;
@@ -243,40 +319,49 @@ static inline void each_edge(const struct heap_divided *divided,
 
 		for (uint32_t i = snapshot->edge_first[object];
 		     i < snapshot->edge_first[object + 1]; i++)
-			visit(nodes,
+			visit(edges,
 			      is_divided ? node_in(divided, block,
 						   (uint64_t)snapshot->edge_slot[i] * 8)
 					 : object,
-			      target_of(divided, i));
+			      target_of(divided, i), i);
 		block += is_divided;
 	}
 }
 
-static void count_edge(struct heap_snapshot *nodes, heap_node_id source, heap_node_id target)
+// Makes the edges of the nodes those that were made.
+static void take_edges(struct heap_divided *divided, struct edges *edges, uint32_t count)
 {
-	(void)target;
-	nodes->edge_first[source + 1]++;
+	struct edges old = { divided->nodes.edge_first, divided->nodes.edge_target,
+			     divided->origins };
+
+	divided->nodes.edge_first = edges->first;
+	divided->nodes.edge_target = edges->targets;
+	divided->nodes.edge_count = count;
+	divided->origins = edges->origins;
+	*edges = old;
 }
 
-static void put_edge(struct heap_snapshot *nodes, heap_node_id source, heap_node_id target)
+HEAP_MUST_CHECK
+static struct heap_error *create_edges(struct edges *edges, uint32_t count)
 {
-	nodes->edge_target[nodes->edge_first[source]++] = target;
+	HEAP_TRY(heap_column_create((size_t)count + 1, sizeof(*edges->targets), &edges->targets));
+	return heap_column_create((size_t)count + 1, sizeof(*edges->origins), &edges->origins);
 }
 
 // Makes the edges of the nodes from those of the blocks.
 HEAP_MUST_CHECK
 static struct heap_error *make_edges(struct heap_divided *divided)
 {
-	struct heap_snapshot *nodes = &divided->nodes;
+	CLEANUP(edges_deinit) struct edges edges = { NULL, NULL, NULL };
+	uint32_t nodes = divided->nodes.object_count, count = divided->snapshot->edge_count;
 
-	HEAP_TRY(heap_column_create((size_t)nodes->object_count + 1, sizeof(*nodes->edge_first),
-				    &nodes->edge_first));
-	HEAP_TRY(heap_column_create((size_t)nodes->edge_count + 1, sizeof(*nodes->edge_target),
-				    &nodes->edge_target));
-	each_edge(divided, count_edge, nodes);
-	heap_offsets_from_counts(nodes->edge_first, nodes->object_count);
-	each_edge(divided, put_edge, nodes);
-	heap_offsets_rewind(nodes->edge_first, nodes->object_count);
+	HEAP_TRY(heap_column_create((size_t)nodes + 1, sizeof(*edges.first), &edges.first));
+	HEAP_TRY(create_edges(&edges, count));
+	each_edge(divided, count_edge, &edges);
+	heap_offsets_from_counts(edges.first, nodes);
+	each_edge(divided, put_edge, &edges);
+	heap_offsets_rewind(edges.first, nodes);
+	take_edges(divided, &edges, count);
 	return NULL;
 }
 
@@ -399,10 +484,7 @@ static struct heap_error *search(struct hanging *hanging)
 }
 
 // Calls visit for the edges between nodes of one block.
-static inline void each_bond(const struct hanging *hanging,
-			     void (*visit)(struct heap_snapshot *nodes, heap_node_id source,
-					   heap_node_id target),
-			     struct heap_snapshot *nodes)
+static inline void each_bond(const struct hanging *hanging, visit_edge *visit, struct edges *edges)
 {
 	const struct heap_divided *divided = hanging->divided;
 	uint32_t objects = divided->snapshot->object_count;
@@ -413,10 +495,10 @@ static inline void each_bond(const struct hanging *hanging,
 
 		for (uint32_t part = block->first_part; part < block[1].first_part; part++) {
 			if (heap_bit_get(hanging->hung, objects + part))
-				visit(nodes, block->object, objects + part);
+				visit(edges, block->object, objects + part, UINT32_MAX);
 			else if (is_hung &&
 				 hanging->levels[objects + part] <= hanging->levels[block->object])
-				visit(nodes, objects + part, block->object);
+				visit(edges, objects + part, block->object, UINT32_MAX);
 		}
 	}
 }
@@ -425,33 +507,24 @@ static inline void each_bond(const struct hanging *hanging,
 HEAP_MUST_CHECK
 static struct heap_error *add_bonds(struct heap_divided *divided, const struct hanging *hanging)
 {
-	struct heap_snapshot *nodes = &divided->nodes, bonds = *nodes;
-	CLEANUP_COLUMN uint32_t *first = NULL;
-	CLEANUP_COLUMN uint32_t *targets = NULL;
+	const struct heap_snapshot *nodes = &divided->nodes;
+	CLEANUP(edges_deinit) struct edges edges = { NULL, NULL, NULL };
 	uint32_t count;
 
-	HEAP_TRY(heap_column_create((size_t)nodes->object_count + 1, sizeof(*first), &first));
-	bonds.edge_first = first;
-	each_bond(hanging, count_edge, &bonds);
+	HEAP_TRY(heap_column_create((size_t)nodes->object_count + 1, sizeof(*edges.first),
+				    &edges.first));
+	each_bond(hanging, count_edge, &edges);
 	for (heap_node_id i = 0; i < nodes->object_count; i++)
-		first[i + 1] += nodes->edge_first[i + 1] - nodes->edge_first[i];
-	count = heap_offsets_from_counts(first, nodes->object_count);
-	HEAP_TRY(heap_column_create((size_t)count + 1, sizeof(*targets), &targets));
-	bonds.edge_target = targets;
+		edges.first[i + 1] += nodes->edge_first[i + 1] - nodes->edge_first[i];
+	count = heap_offsets_from_counts(edges.first, nodes->object_count);
+	HEAP_TRY(create_edges(&edges, count));
 	for (heap_node_id i = 0; i < nodes->object_count; i++) {
-		uint32_t edges = nodes->edge_first[i + 1] - nodes->edge_first[i];
-
-		memcpy(&targets[first[i]], &nodes->edge_target[nodes->edge_first[i]],
-		       edges * sizeof(*targets));
-		first[i] += edges;
+		for (uint32_t j = nodes->edge_first[i]; j < nodes->edge_first[i + 1]; j++)
+			put_edge(&edges, i, nodes->edge_target[j], divided->origins[j]);
 	}
-	each_bond(hanging, put_edge, &bonds);
-	heap_offsets_rewind(first, nodes->object_count);
-	heap_column_destroy(nodes->edge_first);
-	heap_column_destroy(nodes->edge_target);
-	nodes->edge_first = keep(first);
-	nodes->edge_target = keep(targets);
-	nodes->edge_count = count;
+	each_bond(hanging, put_edge, &edges);
+	heap_offsets_rewind(edges.first, nodes->object_count);
+	take_edges(divided, &edges, count);
 	return NULL;
 }
 
@@ -506,7 +579,7 @@ HEAP_MUST_CHECK
 static struct heap_error *divide(struct heap_divided *divided, bool is_conservative,
 				 const struct heap_progress *progress)
 {
-	HEAP_TRY(check_numbers(divided));
+	HEAP_TRY(check_edges(divided));
 	HEAP_TRY(heap_snapshot_load(divided->snapshot,
 				    HEAP_COLUMN_TYPE | HEAP_COLUMN_SITE | HEAP_COLUMN_SLOTS));
 	HEAP_TRY(find_ends(divided));
@@ -533,6 +606,7 @@ void heap_divided_destroy(struct heap_divided *divided)
 	heap_column_destroy(divided->nodes.root_edges);
 	heap_column_destroy(divided->parts);
 	heap_column_destroy(divided->ends);
+	heap_column_destroy(divided->origins);
 	heap_column_destroy(divided->blocks);
 	heap_column_destroy(divided->is_divided);
 	heap_column_destroy(divided->retained);
@@ -554,9 +628,11 @@ struct heap_error *heap_divided_create(struct heap_snapshot *snapshot, bool is_c
 		return heap_error_out_of_memory();
 	divided->snapshot = snapshot;
 	HEAP_TRY(heap_snapshot_load(snapshot, HEAP_COLUMN_PARTS));
-	if (snapshot->part_count > 0) {
-		HEAP_TRY(heap_snapshot_load(snapshot, HEAP_COLUMN_SIZE));
-		HEAP_TRY(choose_parts(divided));
+	if (snapshot->part_count > 0 || snapshot->slab_count > 0) {
+		HEAP_TRY(heap_snapshot_load(snapshot, HEAP_COLUMN_SIZE | HEAP_COLUMN_TYPE |
+							      HEAP_COLUMN_ELEMENTS |
+							      HEAP_COLUMN_EVIDENCE));
+		HEAP_TRY(add_parts(divided));
 	}
 	if (divided->part_count > 0)
 		HEAP_TRY(divide(divided, is_conservative, progress));

@@ -14,6 +14,8 @@
  *
  * Were the page one node, the three would hold all of it together, with all that any of the items leads to.
  *
+ * So do the elements of a slab (struct heap_slab).
+ *
  * The nodes are the blocks, by their own numbers, and then the parts, by block and offset. A block's
  * node stands for the bytes of no part, and for what lies at its start: a pointer to a pool and one to
  * its first part cannot be told apart. Of parts that lie in each other the outermost counts.
@@ -45,8 +47,9 @@ struct heap_divided {
 
 	/* private; all empty if no block is divided */
 	struct heap_snapshot nodes;
-	uint32_t *parts; // [part_count] index in snapshot->parts
-	uint64_t *ends;  // [part_count] bytes from the start of the block
+	struct heap_part *parts; // [part_count] those of pools, and elements of slabs
+	uint64_t *ends;          // [part_count] bytes from the start of the block
+	uint32_t *origins;       // [nodes.edge_count] see heap_divided_edge()
 	uint32_t part_count;
 	struct heap_divided_block *blocks; // [block_count + 1] by object
 	uint32_t block_count;
@@ -55,10 +58,10 @@ struct heap_divided {
 };
 
 /**
- * Makes the graph of nodes. Without parts there is none, and no more than PARTS is loaded.
+ * Makes the graph of nodes. Without parts and slabs there is none, and no more than PARTS is loaded.
  *
- * Linear in edges, with a binary search for each that leads from or into a divided block; takes a copy of
- * the edges, 20 bytes per node, 12 per part, and while it works another copy.
+ * Linear in edges, with a binary search for each that leads from or into a divided block; takes two copies of
+ * the edges, 20 bytes per node, 40 per part, and while it works another copy.
  *
  * @param snapshot         must outlive the result
  * @param is_conservative  all roots are of one level
@@ -99,6 +102,12 @@ heap_node_id heap_divided_node(const struct heap_divided *divided, heap_object_i
 /** The nodes of a block's parts: [*first, result). */
 heap_node_id heap_divided_parts(const struct heap_divided *divided, heap_object_id block,
 				heap_node_id *first);
+
+/** The snapshot's edge that an edge of the graph of nodes is; UINT32_MAX: a part hangs on its pool by it, or that on it. */
+static inline uint32_t heap_divided_edge(const struct heap_divided *divided, uint32_t edge)
+{
+	return divided->origins ? divided->origins[edge] : edge;
+}
 
 /**
  * Sets the dominators of the nodes, and adds up what divided blocks retain, if there are any.

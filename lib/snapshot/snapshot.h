@@ -197,6 +197,11 @@ struct heap_part {
 	uint8_t evidence;  /**< enum heap_evidence */
 };
 
+/** An array whose elements the program hands out one by one: each belongs to those who point to it. */
+struct heap_slab {
+	heap_object_id object; /**< slabs are sorted by object; of a type, and several elements */
+};
+
 /** A sampled object, with the time and the thread of its allocation. */
 struct heap_sample {
 	heap_object_id object; /**< samples are sorted by object */
@@ -325,6 +330,8 @@ struct heap_snapshot {
 	uint32_t damage_count;
 	struct heap_tag *tags; /**< [tag_count] */
 	uint32_t tag_count;
+	struct heap_slab *slabs; /**< [slab_count] by object */
+	uint32_t slab_count;
 	struct heap_sample *samples; /**< [sample_count] by object */
 	uint32_t sample_count;
 	/** [epoch_count] when each birth epoch began, ns since 1970, ascending */

@@ -191,6 +191,16 @@ static struct heap_error *check_samples(const struct heap_snapshot *snapshot)
 }
 
 HEAP_MUST_CHECK
+static struct heap_error *check_slabs(const struct heap_snapshot *snapshot)
+{
+	for (uint32_t i = 1; i < snapshot->slab_count; i++) {
+		if (snapshot->slabs[i].object <= snapshot->slabs[i - 1].object)
+			return heap_section_damaged(HEAP_TAG_SLABS, "it is not sorted");
+	}
+	return NULL;
+}
+
+HEAP_MUST_CHECK
 static struct heap_error *check_ranges(const struct heap_snapshot *snapshot)
 {
 	for (uint32_t i = 0; i < snapshot->module_count; i++) {
@@ -214,6 +224,7 @@ static struct heap_error *check_tables(const struct heap_snapshot *snapshot)
 	HEAP_TRY(check_roots(snapshot));
 	HEAP_TRY(check_steps(snapshot));
 	HEAP_TRY(check_samples(snapshot));
+	HEAP_TRY(check_slabs(snapshot));
 	return check_ranges(snapshot);
 }
 

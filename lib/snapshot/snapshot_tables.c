@@ -108,6 +108,10 @@ static const struct heap_field tags[] = {
 	FIELD(heap_tag, name, STRING),
 };
 
+static const struct heap_field slabs[] = {
+	FIELD(heap_slab, object, OBJECT),
+};
+
 static const struct heap_field samples[] = {
 	FIELD(heap_sample, object, OBJECT),
 	FIELD(heap_sample, number, NUMBER),
@@ -145,6 +149,7 @@ const struct heap_table heap_tables[] = {
 	TABLE(DAMAGES, damages, heap_damage, damages, damage_count, FIRST),
 	TABLE(SAMPLES, samples, heap_sample, samples, sample_count, SAMPLES),
 	TABLE(TAGS, tags, heap_tag, tags, tag_count, TAGS),
+	TABLE(SLABS, slabs, heap_slab, slabs, slab_count, SLABS),
 };
 
 const size_t heap_table_count = sizeof(heap_tables) / sizeof(heap_tables[0]);

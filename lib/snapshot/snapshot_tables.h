@@ -51,6 +51,7 @@ enum heap_section_age {
 	HEAP_SINCE_BACKTRACES,
 	HEAP_SINCE_SAMPLES,
 	HEAP_SINCE_TAGS,
+	HEAP_SINCE_SLABS,
 };
 
 /** All tables, in an order in which each refers only to those before it. */
@@ -94,6 +95,7 @@ enum {
 	HEAP_TAG_DAMAGES = HEAP_TAG('d', 'a', 'm', 'g'),
 	HEAP_TAG_SAMPLES = HEAP_TAG('s', 'm', 'p', 'l'),
 	HEAP_TAG_TAGS = HEAP_TAG('t', 'a', 'g', 's'),
+	HEAP_TAG_SLABS = HEAP_TAG('s', 'l', 'a', 'b'),
 	HEAP_TAG_ADDRESSES = HEAP_TAG('o', 'a', 'd', 'r'),
 	HEAP_TAG_SIZES = HEAP_TAG('o', 's', 'i', 'z'),
 	HEAP_TAG_OBJECT_TYPES = HEAP_TAG('o', 't', 'y', 'p'),

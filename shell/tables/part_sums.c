@@ -18,13 +18,15 @@ struct part_sums part_sums_of_filter(const struct heap_divided *divided, struct 
 
 	for (uint32_t i = 0; snapshot->parts && i < snapshot->part_count; i++) {
 		const struct heap_part *part = &snapshot->parts[i];
+		const struct heap_part *own;
 		heap_node_id node;
 		uint64_t part_end = part->offset + heap_snapshot_part_size(snapshot, part);
 
 		if (heap_bit_get(set, part->object) || !heap_filter_matches_part(filter, part))
 			continue;
 		node = heap_divided_node(divided, part->object, part->offset);
-		if (heap_divided_part(divided, node) == part)
+		own = heap_divided_part(divided, node);
+		if (own && own->offset == part->offset)
 			heap_bit_set(set, node);
 		if (part->object != pool) {
 			sums.pools++;

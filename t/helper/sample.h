@@ -167,6 +167,8 @@ static inline void sample_add_rest(struct heap_snapshot *sample)
 		  (struct heap_sample){ 0, 17, 1700000000500000000, 4242 });
 	build_row(sample, samples, sample_count,
 		  (struct heap_sample){ 3, 0, 1700000001250000000, 4243 });
+	build_row(sample, slabs, slab_count, (struct heap_slab){ 1 });
+	build_row(sample, slabs, slab_count, (struct heap_slab){ 2 });
 	build_row(sample, epochs, epoch_count, 1700000000000000000);
 	build_row(sample, epochs, epoch_count, 1700000001000000000);
 }

@@ -53,6 +53,7 @@ static inline void assert_tables(const struct heap_snapshot *snapshot)
 	assert_rows(frames, frame_count);
 	assert_rows(mappings, mapping_count);
 	assert_rows(damages, damage_count);
+	assert_rows(slabs, slab_count);
 	assert_rows(samples, sample_count);
 	assert_rows(epochs, epoch_count);
 	assert_rows(root_content, root_content_size);

@@ -26,6 +26,7 @@
 #include "dumper/writer/infer/pool_texts.h"
 #include "dumper/writer/infer/proven_arrays.h"
 #include "dumper/writer/infer/shapes.h"
+#include "dumper/writer/infer/slabs.h"
 #include "dumper/writer/infer/text_headers.h"
 #include "dumper/writer/infer/site_containers.h"
 #include "dumper/writer/infer/unaligned_texts.h"
@@ -497,5 +498,6 @@ struct heap_error *infer_types(struct capture *capture, const heap_type_id *clas
 	// Last, since this adds types to the table, on which the other stages rely.
 	HEAP_TRY(block_prefixes_finish(&inference.block_prefixes, capture));
 	HEAP_TRY(arena_pieces_join(&pieces, capture, heads));
-	return shapes_name(capture);
+	HEAP_TRY(shapes_name(capture));
+	return slabs_find(capture);
 }

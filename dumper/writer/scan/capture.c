@@ -321,9 +321,10 @@ static void take_tables(struct capture *capture, const struct heap_snapshot *fro
 	snapshot->tags = NULL;
 	snapshot->tag = NULL;
 	snapshot->parts = NULL;
+	snapshot->slabs = NULL;
 	snapshot->site_count = snapshot->root_count = snapshot->module_count = 0;
 	snapshot->root_edge_count = snapshot->root_content_size = 0;
-	snapshot->tag_count = snapshot->part_count = 0;
+	snapshot->tag_count = snapshot->part_count = snapshot->slab_count = 0;
 }
 
 // How the sizes of blocks were rounded, by the allocators whose structures told them: the coarsest.

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/infer/slabs.h"
+
+#include "dumper/writer/base/progress.h"
+#include "lib/base/array.h"
+#include "lib/base/bits.h"
+#include "lib/base/cleanup.h"
+#include "lib/types/repetitions.h"
+
+#include <stdlib.h>
+
+enum {
+	LEAST_ELEMENTS = 8, // of a slab
+	LEAST_SLABS = 4,    // of one name
+	LEAST_USES = 2,     // pointers to elements behind the first, on average
+};
+
+// A place that holds pointers to arrays of one name: a member of a type, or a root.
+struct place {
+	uint32_t name;
+	uint32_t holder; // a type, or the number of types + a root
+	uint64_t offset;
+	uint64_t starts, insides; // its pointers to first elements, and to others
+};
+
+// The arrays of one name.
+struct arrays {
+	uint32_t count;   // of objects
+	bool is_wanted;   // enough of them may be slabs
+	uint64_t owned;   // pointers to their starts from places that lead nowhere else
+	uint64_t insides; // pointers to elements behind the first
+};
+
+struct search {
+	struct capture *capture;
+	struct arrays *arrays; // [names]
+	uint8_t *is_wanted;    // a bit for each object
+	struct HEAP_ARRAY(struct place) places;
+	struct heap_hash_table by_holder;
+	struct heap_slot_table slots;
+	struct heap_repetitions repetitions;
+};
+
+static void search_deinit(struct search *search)
+{
+	free(search->arrays);
+	free(search->is_wanted);
+	heap_array_deinit(&search->places);
+	heap_hash_table_deinit(&search->by_holder);
+	heap_repetitions_deinit(&search->repetitions);
+	heap_slot_table_deinit(&search->slots);
+}
+
+// --- candidates ------------------------------------------------------------------
+
+static bool is_array_of_structs(const struct heap_types *types, const struct name *name)
+{
+	uint8_t kind = types->types[name->type].kind;
+
+	return name->elements >= LEAST_ELEMENTS &&
+	       (kind == HEAP_TYPE_STRUCT || kind == HEAP_TYPE_CLASS || kind == HEAP_TYPE_UNION) &&
+	       heap_types_size(types, name->type) > 0 &&
+	       !heap_types_flexible(types, name->type, NULL, NULL);
+}
+
+// The number of an object's name.
+static uint32_t name_number(const struct names *names, heap_object_id object)
+{
+	uint32_t of = names->of[object];
+
+	return of & NAME_WAITS ? 0 : of >> NAME_FLAGS;
+}
+
+// Finds the names of which there are enough arrays. @return false if there are none
+static bool find_wanted(struct search *search)
+{
+	const struct capture *capture = search->capture;
+	const struct heap_types *types = &capture->snapshot.types;
+	bool is_any = false;
+
+	for (heap_object_id i = 0; i < capture->objects.count; i++)
+		search->arrays[name_number(&capture->names, i)].count++;
+	for (uint32_t i = 1; i < capture->names.count; i++) {
+		struct arrays *arrays = &search->arrays[i];
+
+		arrays->is_wanted = arrays->count >= LEAST_SLABS &&
+				    is_array_of_structs(types, names_get(&capture->names, i));
+		is_any |= arrays->is_wanted;
+	}
+	for (heap_object_id i = 0; is_any && i < capture->objects.count; i++) {
+		if (search->arrays[name_number(&capture->names, i)].is_wanted)
+			heap_bit_set(search->is_wanted, i);
+	}
+	return is_any;
+}
+
+// --- pointers --------------------------------------------------------------------
+
+// One pointer to a wanted array.
+struct lead {
+	heap_object_id target;
+	uint64_t interior;
+	uint32_t holder;
+	uint64_t offset;
+};
+
+HEAP_MUST_CHECK
+static struct heap_error *note(struct search *search, const struct lead *lead, uint64_t slot)
+{
+	uint32_t name = name_number(&search->capture->names, lead->target);
+	uint64_t hash = heap_hash_pair(heap_hash_pair(name, lead->holder), slot);
+	uint32_t found = heap_hash_find(&search->by_holder, hash, i,
+					search->places.items[i].name == name &&
+						search->places.items[i].holder == lead->holder &&
+						search->places.items[i].offset == slot);
+
+	if (found == HEAP_HASH_NONE) {
+		found = (uint32_t)search->places.count;
+		HEAP_TRY(heap_array_append(&search->places,
+					   (struct place){ name, lead->holder, slot, 0, 0 }));
+		HEAP_TRY(heap_hash_add(&search->by_holder, hash, found));
+	}
+	if (lead->interior == 0)
+		search->places.items[found].starts++;
+	else
+		search->places.items[found].insides++;
+	return NULL;
+}
+
+// Notes a pointer to an element, if what holds it says that it is one.
+HEAP_MUST_CHECK
+static struct heap_error *note_lead(struct search *search, const struct lead *lead,
+				    heap_type_id holder)
+{
+	const struct heap_types *types = &search->capture->snapshot.types;
+	const struct name *name = names_of(&search->capture->names, lead->target);
+	uint64_t size = heap_types_size(types, name->type);
+	const struct heap_repetition *repetition;
+	const struct heap_slots *slots;
+	uint32_t first, end;
+
+	progress_step();
+	if (lead->interior % size != 0 || lead->interior / size >= name->elements)
+		return NULL;
+	HEAP_TRY(heap_repetitions_find(&search->repetitions, holder, &repetition));
+	slots = heap_repetition_slots_at(repetition, lead->offset, &first, &end);
+	for (uint32_t i = first; slots && i < end; i++) {
+		if (slots->list[i].pointee == name->type)
+			return note(search, lead, slots->list[i].offset);
+	}
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *note_edges(struct search *search)
+{
+	const struct capture *capture = search->capture;
+	const struct heap_snapshot *snapshot = &capture->snapshot;
+
+	for (heap_object_id i = 0; i < capture->objects.count; i++) {
+		heap_type_id type = names_type(&capture->names, i);
+
+		for (uint32_t j = snapshot->edge_first[i]; j < snapshot->edge_first[i + 1]; j++) {
+			struct lead lead = { snapshot->edge_target[j], snapshot->edge_interior[j],
+					     type, snapshot->edge_slot[j] * UINT64_C(8) };
+
+			if (heap_bit_get(search->is_wanted, lead.target) && type != HEAP_NO_TYPE)
+				HEAP_TRY(note_lead(search, &lead, type));
+		}
+	}
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *note_root_edges(struct search *search)
+{
+	const struct heap_snapshot *snapshot = &search->capture->snapshot;
+
+	for (uint64_t i = 0; i < snapshot->root_edge_count; i++) {
+		const struct heap_root_edge *edge = &snapshot->root_edges[i];
+		heap_type_id type = snapshot->roots[edge->root].type;
+		struct lead lead = { edge->target, edge->interior,
+				     snapshot->types.count + edge->root, edge->offset };
+
+		if (heap_bit_get(search->is_wanted, lead.target) && type != HEAP_NO_TYPE)
+			HEAP_TRY(note_lead(search, &lead, type));
+	}
+	return NULL;
+}
+
+// --- the verdict -----------------------------------------------------------------
+
+static void judge(struct search *search)
+{
+	for (size_t i = 0; i < search->places.count; i++) {
+		const struct place *place = &search->places.items[i];
+		struct arrays *arrays = &search->arrays[place->name];
+
+		arrays->insides += place->insides;
+		if (place->insides == 0)
+			arrays->owned += place->starts;
+	}
+	for (uint32_t i = 1; i < search->capture->names.count; i++) {
+		struct arrays *arrays = &search->arrays[i];
+
+		arrays->is_wanted &= arrays->insides >= LEAST_USES * (uint64_t)arrays->count &&
+				     arrays->owned < arrays->count / 2;
+	}
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_slabs(const struct search *search)
+{
+	struct capture *capture = search->capture;
+	struct HEAP_ARRAY(struct heap_slab) slabs = { 0 };
+
+	for (heap_object_id i = 0; i < capture->objects.count; i++) {
+		if (heap_bit_get(search->is_wanted, i) &&
+		    search->arrays[name_number(&capture->names, i)].is_wanted)
+			HEAP_TRY(heap_array_append(&slabs, (struct heap_slab){ i }));
+	}
+	capture->snapshot.slabs = slabs.items;
+	capture->snapshot.slab_count = (uint32_t)slabs.count;
+	return NULL;
+}
+
+struct heap_error *slabs_find(struct capture *capture)
+{
+	CLEANUP(search_deinit) struct search search = { .capture = capture };
+
+	if (!capture->names.of)
+		return NULL;
+	search.arrays = calloc((size_t)capture->names.count + 1, sizeof(*search.arrays));
+	search.is_wanted = calloc((size_t)capture->objects.count / 8 + 1, 1);
+	if (!search.arrays || !search.is_wanted)
+		return heap_error_out_of_memory();
+	if (!find_wanted(&search))
+		return NULL;
+	HEAP_TRY(heap_slot_table_init(&search.slots, &capture->snapshot.types));
+	HEAP_TRY(heap_repetitions_init(&search.repetitions, &search.slots));
+	HEAP_TRY(note_edges(&search));
+	HEAP_TRY(note_root_edges(&search));
+	judge(&search);
+	return add_slabs(&search);
+}
