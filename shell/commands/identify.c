@@ -11,10 +11,10 @@
  * A list or a tree of one type takes two lines, however long it is. Once a screen is full, each
  * further holder takes one line, which still names the root.
  */
-#include "lib/base/cleanup.h"
 #include "shell/command.h"
 #include "shell/print/describe.h"
 #include "shell/print/field.h"
+#include "shell/print/node.h"
 #include "shell/print/part.h"
 #include "shell/print/path.h"
 #include "shell/base/format.h"
@@ -79,12 +79,8 @@ static void unindent(struct view *view, size_t length)
 
 static const char *field_of(const struct view *view, const struct holder *holder)
 {
-	const struct heap_snapshot *snapshot = view->session->snapshot;
-
-	return field_brief(
-		view->session,
-		field_of_object(view->session, holder->object,
-				(uint64_t)snapshot->edge_slot[holder->quality.edge] * 8));
+	return field_brief(view->session,
+			   node_field(view->session, holder->object, holder->quality.edge));
 }
 
 // " and 3 more fields": of a holder that holds an object several times.
@@ -99,13 +95,14 @@ static const char *more_fields(const struct view *view, uint32_t fields)
 static void show_root(struct view *view, const struct holder *holder, bool last)
 {
 	struct session *session = view->session;
-	const struct heap_root_edge *edge = &session->snapshot->root_edges[holder->root_edge];
+	const struct heap_root_edge *edge =
+		&view->tree.graph->snapshot->root_edges[holder->root_edge];
 	const char *field = field_brief(session, field_of_root(session, edge->root, edge->offset));
 
 	print_branch(view, last);
 	output_text(session->output, "%s%s%s%s%s\n", field, more_fields(view, holder->fields),
 		    *field ? " of " : "", describe_root(session, edge->root),
-		    field_interior(session, edge->target, edge->interior));
+		    node_interior(session, edge->target, edge->interior));
 	output_open_object(session->output, NULL);
 	output_string(session->output, "field", field);
 	output_boolean(session->output, "typed", edge->flags & HEAP_EDGE_TYPED);
@@ -128,7 +125,7 @@ struct run {
 // Blocks without a type are alike if they have one size.
 static bool is_alike(const struct view *view, const struct held *a, const struct held *b)
 {
-	const struct heap_snapshot *snapshot = view->session->snapshot;
+	const struct heap_snapshot *snapshot = view->tree.graph->snapshot;
 
 	if (snapshot->type[a->object] != snapshot->type[b->object])
 		return false;
@@ -247,8 +244,8 @@ static const char *summarize(struct view *view, const struct held *holder)
 
 	if (end->count == 0)
 		return session_format(session, ", %zu steps below %s, which nothing holds (leaked)",
-				      steps, describe_object(session, end->object));
-	if (end->holders[0].object != HEAP_NO_OBJECT)
+				      steps, node_describe(session, end->object));
+	if (end->holders[0].object != HEAP_NO_NODE)
 		return ", in a cycle that no root reaches";
 
 	uint32_t root = session->snapshot->root_edges[end->holders[0].root_edge].root;
@@ -256,6 +253,17 @@ static const char *summarize(struct view *view, const struct held *holder)
 	return steps == 0 ? session_format(session, ", held by %s", describe_root(session, root))
 			  : session_format(session, ", %zu step%s below %s", steps,
 					   format_plural(steps), describe_root(session, root));
+}
+
+// An object, or a part, by one name: readers of a run need not tell them apart.
+static void json_of(struct session *session, const char *key, heap_node_id node)
+{
+	const struct heap_part *part = heap_divided_part(session->divided, node);
+
+	if (part)
+		part_json(session, key, part);
+	else
+		describe_object_json(session, key, node);
 }
 
 // The last object of a run, with its holders.
@@ -267,13 +275,13 @@ static void show_run(struct view *view, const struct run *run)
 
 	print_branch(view, true);
 	output_text(session->output, "… %" PRIu64 " more by %s, the last of them %s%s\n",
-		    run->hidden, run->fields, describe_object(session, last->object),
+		    run->hidden, run->fields, node_describe(session, last->object),
 		    end ? end : ", which is:");
-	session_remember(session, last->object);
+	node_remember(session, last->object);
 	output_open_object(session->output, "run");
 	output_number(session->output, "objects", run->hidden);
 	output_string(session->output, "fields", run->fields);
-	describe_object_json(session, "last", last->object);
+	json_of(session, "last", last->object);
 	output_close(session->output);
 	if (end) {
 		output_string(session->output, "end", end + 2);
@@ -307,37 +315,42 @@ static void show_further(struct view *view, struct held *holder, bool last)
 }
 
 // Prints one holder's line, and opens it in JSON.
-static void open_object(struct view *view, const struct holder *holder, const char *end, bool last)
+static void open_object(struct view *view, const struct held *held, const struct holder *holder,
+			const char *end, bool last)
 {
 	struct session *session = view->session;
-	heap_object_id held = session->snapshot->edge_target[holder->quality.edge];
-	const char *field = field_of(view, holder);
+	bool is_pointer = holder->quality.edge != HEAP_NO_INDEX;
+	const char *field = is_pointer ? field_of(view, holder) : "";
 
 	print_branch(view, last);
-	output_text(session->output, "%s%s of %s%s%s\n", field, more_fields(view, holder->fields),
-		    describe_object(session, holder->object),
-		    field_interior(session, held, holder->quality.interior),
+	output_text(session->output, "%s%s %s%s%s\n",
+		    is_pointer ? field : "nothing points to it alone: as a part",
+		    is_pointer ? session_format(session, "%s of", more_fields(view, holder->fields))
+			       : " of",
+		    node_describe(session, holder->object),
+		    node_interior(session, held->object, holder->quality.interior),
 		    end ? end : ", which is:");
-	session_remember(session, holder->object);
+	node_remember(session, holder->object);
 	output_open_object(session->output, NULL);
 	output_string(session->output, "field", field);
 	output_boolean(session->output, "typed", holder->quality.flags & HEAP_EDGE_TYPED);
 	output_number(session->output, "interior", holder->quality.interior);
 	if (holder->fields > 1)
 		output_number(session->output, "fields", holder->fields);
-	describe_object_json(session, "object", holder->object);
+	node_json(session, "", holder->object);
 	if (end)
 		output_string(session->output, "end", end + 2);
 }
 
-static void show_object(struct view *view, const struct holder *holder, bool last)
+static void show_object(struct view *view, const struct held *held, const struct holder *holder,
+			bool last)
 {
 	struct held *above = holder_tree_get(&view->tree, holder->object);
 	const char *end = why_not(view, above);
 
 	if (!end && !view->all && (view->lines >= SCREEN || view->level >= MAX_LEVELS))
 		end = summarize(view, above);
-	open_object(view, holder, end, last);
+	open_object(view, held, holder, end, last);
 	if (!end)
 		show_further(view, above, last);
 	output_close(view->session->output);
@@ -349,7 +362,7 @@ static void show_object(struct view *view, const struct holder *holder, bool las
 static bool leads_back(const struct view *view, const struct held *held,
 		       const struct holder *holder)
 {
-	const uint32_t *distance = view->session->graph->distance;
+	const uint32_t *distance = view->tree.graph->distance;
 	const struct held *above = holder_tree_get(&view->tree, holder->object);
 	const struct held *end;
 
@@ -365,7 +378,7 @@ static void show_back(struct view *view, const struct held *held, const struct h
 	const char *end = holder->object == held->object ? ", itself (a cycle)"
 							 : ", which it holds itself (a cycle)";
 
-	open_object(view, holder, end, last);
+	open_object(view, held, holder, end, last);
 	output_close(view->session->output);
 }
 
@@ -389,10 +402,10 @@ static uint64_t width_at(const struct view *view, uint64_t step)
 static bool is_sibling(const struct view *view, const struct held *held,
 		       const struct holder *holder)
 {
-	const struct heap_snapshot *snapshot = view->session->snapshot;
-	const uint32_t *distance = view->session->graph->distance;
+	const struct heap_snapshot *snapshot = view->tree.graph->snapshot;
+	const uint32_t *distance = view->tree.graph->distance;
 
-	return holder->object != HEAP_NO_OBJECT && distance[held->object] != UINT32_MAX &&
+	return holder->object != HEAP_NO_NODE && distance[held->object] != UINT32_MAX &&
 	       distance[holder->object] >= distance[held->object] &&
 	       holder_tree_get(&view->tree, holder->object) &&
 	       snapshot->type[holder->object] == snapshot->type[held->object];
@@ -406,7 +419,7 @@ static bool is_shown(const struct view *view, const struct holder *holder, uint6
 
 	if (chosen < width)
 		return true;
-	return holder->object == HEAP_NO_OBJECT && chosen < default_widths[1] &&
+	return holder->object == HEAP_NO_NODE && chosen < default_widths[1] &&
 	       heap_root_rank(&snapshot->roots[snapshot->root_edges[holder->root_edge].root]) == 0;
 }
 
@@ -423,7 +436,7 @@ static struct choice choose(const struct view *view, const struct held *held)
 			continue;
 		if (!is_shown(view, holder, width, choice.count))
 			choice.more++;
-		else if (holder->object == HEAP_NO_OBJECT || !leads_back(view, held, holder))
+		else if (holder->object == HEAP_NO_NODE || !leads_back(view, held, holder))
 			choice.holders[choice.count++] = i;
 		else if (!choice.back)
 			choice.back = holder;
@@ -451,10 +464,10 @@ void show_holders(struct view *view, struct held *held)
 		const struct holder *holder = &held->holders[choice.holders[i]];
 		bool last = i + 1 == choice.count && !has_rest;
 
-		if (holder->object == HEAP_NO_OBJECT)
+		if (holder->object == HEAP_NO_NODE)
 			show_root(view, holder, last);
 		else
-			show_object(view, holder, last);
+			show_object(view, held, holder, last);
 	}
 	if (is_first && choice.back)
 		show_back(view, held, choice.back, choice.more == 0);
@@ -468,11 +481,12 @@ void show_holders(struct view *view, struct held *held)
 
 // --- the command --------------------------------------------------------------------
 
-static void show_tree(struct view *view, heap_object_id object, const struct heap_part *part)
+static void show_tree(struct view *view, heap_node_id node)
 {
 	struct session *session = view->session;
-	struct held *held = holder_tree_get(&view->tree, object);
-	bool leaked = session->graph->distance[object] == UINT32_MAX;
+	const struct heap_part *part = heap_divided_part(session->divided, node);
+	heap_object_id object = heap_divided_block(session->divided, node);
+	bool leaked = view->tree.graph->distance[node] == UINT32_MAX;
 
 	output_open_object(session->output, NULL);
 	describe_object_json(session, "object", object);
@@ -481,7 +495,7 @@ static void show_tree(struct view *view, heap_object_id object, const struct hea
 		output_text(session->output, "%s, part of the ", part_describe(session, part));
 	}
 	output_text(session->output, "%s is:\n", describe_object(session, object));
-	show_holders(view, held);
+	show_holders(view, holder_tree_get(&view->tree, node));
 	if (leaked)
 		output_text(session->output, "no root reaches it: leaked\n");
 	output_boolean(session->output, "leaked", leaked);
@@ -554,23 +568,10 @@ static enum command_status identify_root(struct session *session, const struct o
 	return COMMAND_OK;
 }
 
-// Finds the part of a pool that is asked about, or NULL.
-HEAP_MUST_CHECK
-static struct heap_error *find_part(struct session *session, const struct operand *operand,
-				    const struct heap_part **part)
-{
-	*part = NULL;
-	if (operand->interior == 0)
-		return NULL;
-	HEAP_TRY(heap_snapshot_load(session->snapshot, HEAP_COLUMN_SIZE | HEAP_COLUMN_PARTS));
-	*part = operand_part(session, operand);
-	return NULL;
-}
-
 static enum command_status identify_run(struct session *session, int argc, char **argv)
 {
 	struct view view = { .session = session, .depth = UINT64_MAX };
-	const struct heap_part *part;
+	heap_node_id node = HEAP_NO_NODE;
 	uint64_t width = 0;
 	struct operand operand;
 
@@ -590,11 +591,13 @@ static enum command_status identify_run(struct session *session, int argc, char 
 		return identify_root(session, &operand, view.all);
 	if (operand.object == HEAP_NO_OBJECT)
 		return command_fail(session, operand_no_object(session, argv[1], &operand));
-	error = find_part(session, &operand, &part);
-	if (!error)
-		error = holder_tree_find(&view.tree, session, operand.object, part, &view.widths);
+	error = session_divided(session);
 	if (!error) {
-		show_tree(&view, operand.object, part);
+		node = heap_divided_node(session->divided, operand.object, operand.interior);
+		error = holder_tree_find(&view.tree, session, node, &view.widths);
+	}
+	if (!error) {
+		show_tree(&view, node);
 		describe_sample(session, operand.object);
 	}
 	holder_tree_deinit(&view.tree);
@@ -609,8 +612,8 @@ const struct command identify_command = {
 		"A tree: an object's holders are below it, named by their fields. Each branch\n"
 		"ends at a root, at an object shown before, or at one that nothing holds.\n"
 		"Variables come first, then objects by their distance from one; words of stacks\n"
-		"and registers come last. Of a part of a pool, those who point into it are told;\n"
-		"further up the pools are. A run of one type, such as a list or a tree, takes one\n"
+		"and registers come last. Parts of pools are objects of their own. A run of one "
+		"type, such as a list or a tree, takes one\n"
 		"line. When a screen is full, a line stands for a branch, and names its root.\n"
 		"\n"
 		"--all shows every holder and every step, --width N shows N holders of each "

@@ -186,24 +186,37 @@ static heap_type_id target_of(const struct heap_snapshot *snapshot, heap_object_
 	return edge == UINT32_MAX ? HEAP_NO_TYPE : snapshot->type[snapshot->edge_target[edge]];
 }
 
-const char *field_of_object(struct session *session, heap_object_id object, uint64_t offset)
+// @param target  the type of what the pointer there leads to, or HEAP_NO_TYPE
+static const char *field_of_value(struct session *session, heap_type_id type, bool is_array,
+				  uint64_t offset, heap_type_id target)
 {
-	const struct heap_snapshot *snapshot = session->snapshot;
-	heap_type_id type = snapshot->type[object];
-	uint64_t stride = heap_types_size(&snapshot->types, type);
-	struct path path = { .types = &snapshot->types,
-			     .target = target_of(snapshot, object, offset) };
-	bool is_array = snapshot->elements[object] > 1;
+	const struct heap_types *types = &session->snapshot->types;
+	uint64_t stride = heap_types_size(types, type);
+	struct path path = { .types = types, .target = target };
 
 	if (type == HEAP_NO_TYPE)
 		return session_format(session, "+0x%" PRIx64, offset);
 	// A lone pointer is the first element of an array that may have others.
-	is_array |= holds_pointer(&snapshot->types, type);
-	if (is_array && stride > 0 && !heap_types_flexible(&snapshot->types, type, NULL, NULL)) {
+	is_array |= holds_pointer(types, type);
+	if (is_array && stride > 0 && !heap_types_flexible(types, type, NULL, NULL)) {
 		append(&path, "[%" PRIu64 "]", offset / stride);
 		offset %= stride;
 	}
 	return finish(session, &path, descend(&path, type, offset));
+}
+
+const char *field_of_object(struct session *session, heap_object_id object, uint64_t offset)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+
+	return field_of_value(session, snapshot->type[object], snapshot->elements[object] > 1,
+			      offset, target_of(snapshot, object, offset));
+}
+
+const char *field_of_part(struct session *session, const struct heap_part *part, uint64_t offset)
+{
+	return field_of_value(session, part->type, part->elements > 1, offset - part->offset,
+			      target_of(session->snapshot, part->object, offset));
 }
 
 // --- targets -----------------------------------------------------------------
@@ -379,6 +392,18 @@ const char *field_interior(struct session *session, heap_object_id object, uint6
 	if (interior == 0 || *base)
 		return base;
 	way = way_to(session, &target, HEAP_NO_TYPE);
+	return *way ? session_format(session, " (points to %s)", way)
+		    : session_format(session, " (points %" PRIu64 " bytes into it)", interior);
+}
+
+const char *field_interior_of_part(struct session *session, const struct heap_part *part,
+				   uint64_t interior)
+{
+	struct target target = { part->type, part->elements, interior };
+	const char *way = interior > 0 ? way_to(session, &target, HEAP_NO_TYPE) : "";
+
+	if (interior == 0)
+		return "";
 	return *way ? session_format(session, " (points to %s)", way)
 		    : session_format(session, " (points %" PRIu64 " bytes into it)", interior);
 }

@@ -12,6 +12,9 @@
 /** @param offset  bytes from the object's start */
 const char *field_of_object(struct session *session, heap_object_id object, uint64_t offset);
 
+/** The same of a part of a pool, or an element of a slab. @param offset  from the start of the object */
+const char *field_of_part(struct session *session, const struct heap_part *part, uint64_t offset);
+
 /** "" for a whole pointer variable. */
 const char *field_of_root(struct session *session, heap_root_id root, uint64_t offset);
 
@@ -50,6 +53,10 @@ const char *field_brief(struct session *session, const char *field);
 
 /** The remark on a pointer into an object: " (points to [3].value)"; "" at its start. */
 const char *field_interior(struct session *session, heap_object_id object, uint64_t interior);
+
+/** The same for a pointer to a part. @param interior  bytes into the part */
+const char *field_interior_of_part(struct session *session, const struct heap_part *part,
+				   uint64_t interior);
 
 /**
  * Names the base class that a pointer into the middle of an object points to: " (base shape)".

@@ -2,6 +2,7 @@
 #include "shell/print/node.h"
 
 #include "shell/print/describe.h"
+#include "shell/print/field.h"
 #include "shell/print/part.h"
 
 const char *node_describe(struct session *session, heap_node_id node)
@@ -43,6 +44,22 @@ uint64_t node_size(const struct session *session, heap_node_id node)
 	const struct heap_part *part = heap_divided_part(session->divided, node);
 
 	return part ? session->divided->graph->snapshot->size[node] : session->snapshot->size[node];
+}
+
+const char *node_field(struct session *session, heap_node_id node, uint32_t edge)
+{
+	const struct heap_part *part = heap_divided_part(session->divided, node);
+	uint64_t offset = (uint64_t)session->snapshot->edge_slot[edge] * 8;
+
+	return part ? field_of_part(session, part, offset) : field_of_object(session, node, offset);
+}
+
+const char *node_interior(struct session *session, heap_node_id node, uint64_t interior)
+{
+	const struct heap_part *part = heap_divided_part(session->divided, node);
+
+	return part ? field_interior_of_part(session, part, interior)
+		    : field_interior(session, node, interior);
 }
 
 void node_remember(struct session *session, heap_node_id node)

@@ -18,6 +18,12 @@ uint64_t node_address(const struct session *session, heap_node_id node);
 /** The bytes of an object or a part; of an object with those of its parts. Needs SIZE. */
 uint64_t node_size(const struct session *session, heap_node_id node);
 
+/** The place of a pointer in an object or a part. @param edge  of the snapshot */
+const char *node_field(struct session *session, heap_node_id node, uint32_t edge);
+
+/** The remark on a pointer into an object or a part: field_interior(). @param interior  bytes into the node */
+const char *node_interior(struct session *session, heap_node_id node, uint64_t interior);
+
 /** Notes an object or a part for $N; nothing for a root. */
 void node_remember(struct session *session, heap_node_id node);
 

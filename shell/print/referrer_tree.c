@@ -35,14 +35,14 @@ enum {
 
 static struct pointer root_pointer(const struct holder_tree *tree, uint32_t edge)
 {
-	const struct heap_snapshot *snapshot = tree->session->snapshot;
+	const struct heap_snapshot *snapshot = tree->graph->snapshot;
 	uint32_t root = snapshot->root_edges[edge].root;
 	uint64_t rank = heap_root_rank(&snapshot->roots[root]);
 	uint64_t place = rank == 0 ? PLACE_NAMED : PLACE_NAMELESS;
 
 	return (struct pointer){
 		.rank = place << PLACE_SHIFT | rank << DOUBT_SHIFT | root,
-		.holder = { .object = HEAP_NO_OBJECT, .root_edge = edge, .fields = 1 },
+		.holder = { .object = HEAP_NO_NODE, .root_edge = edge, .fields = 1 },
 	};
 }
 
@@ -62,10 +62,10 @@ static struct heap_edge_quality quality_of(const struct holder_tree *tree, uint3
 	return found ? *found : key;
 }
 
-static struct pointer object_pointer(const struct holder_tree *tree, heap_object_id object,
-				     heap_object_id source, uint32_t edge)
+static struct pointer object_pointer(const struct holder_tree *tree, heap_node_id object,
+				     heap_node_id source, uint32_t edge)
 {
-	const uint32_t *distance = tree->session->graph->distance;
+	const uint32_t *distance = tree->graph->distance;
 	struct heap_edge_quality quality = quality_of(tree, edge);
 	uint64_t doubt =
 		(quality.flags & HEAP_EDGE_TYPED ? 0 : UNTYPED) | (quality.interior ? INTERIOR : 0);
@@ -73,6 +73,7 @@ static struct pointer object_pointer(const struct holder_tree *tree, heap_object
 			 : distance[source] < distance[object] ? PLACE_NEARER
 							       : PLACE_FARTHER;
 
+	quality.edge = heap_divided_edge(tree->session->divided, edge);
 	return (struct pointer){
 		.rank = place << PLACE_SHIFT | doubt << DOUBT_SHIFT | distance[source],
 		.holder = { .object = source, .quality = quality, .fields = 1 },
@@ -82,7 +83,7 @@ static struct pointer object_pointer(const struct holder_tree *tree, heap_object
 // Root edges and edges are numbered apart.
 static int compare_edges(const struct holder *a, const struct holder *b)
 {
-	if (a->object == HEAP_NO_OBJECT)
+	if (a->object == HEAP_NO_NODE)
 		return a->root_edge < b->root_edge ? -1 : a->root_edge > b->root_edge;
 	return a->quality.edge < b->quality.edge ? -1 : a->quality.edge > b->quality.edge;
 }
@@ -112,7 +113,7 @@ static bool is_same_holder(const struct holder_tree *tree, const struct holder *
 
 	if (a->object != b->object)
 		return false;
-	return a->object != HEAP_NO_OBJECT || edges[a->root_edge].root == edges[b->root_edge].root;
+	return a->object != HEAP_NO_NODE || edges[a->root_edge].root == edges[b->root_edge].root;
 }
 
 // Leaves the best pointer of each holder. @return how many holders
@@ -132,46 +133,27 @@ static uint32_t merge(const struct holder_tree *tree, struct pointer *pointers, 
 	return kept;
 }
 
-// True if a pointer into an object counts: of the first one, perhaps only a part is asked about.
-static bool leads_to_it(const struct holder_tree *tree, const struct held *held, uint64_t interior)
-{
-	const struct heap_part *part = tree->part;
-
-	if (!part || tree->known[0] != held)
-		return true;
-	return interior >= part->offset &&
-	       interior - part->offset < heap_snapshot_part_size(tree->session->snapshot, part);
-}
-
 HEAP_MUST_CHECK
 static struct heap_error *fill(struct holder_tree *tree, struct held *held)
 {
-	const struct heap_root_edge *root_edges = tree->session->snapshot->root_edges;
 	struct heap_referrer_list of = heap_referrers_get(tree->all, held->object);
-	uint32_t count = 0;
-	CLEANUP_FREE struct pointer *pointers =
-		calloc((size_t)of.root_count + of.count + 1, sizeof(*pointers));
+	uint32_t count = of.root_count + of.count;
+	CLEANUP_FREE struct pointer *pointers = calloc((size_t)count + 1, sizeof(*pointers));
 
 	if (!pointers)
 		return heap_error_out_of_memory();
-	for (uint32_t i = 0; i < of.root_count; i++) {
-		if (leads_to_it(tree, held, root_edges[of.root_edges[i]].interior))
-			pointers[count++] = root_pointer(tree, of.root_edges[i]);
-	}
-	for (uint32_t i = 0; i < of.count; i++) {
-		struct pointer pointer =
+	for (uint32_t i = 0; i < of.root_count; i++)
+		pointers[i] = root_pointer(tree, of.root_edges[i]);
+	for (uint32_t i = 0; i < of.count; i++)
+		pointers[of.root_count + i] =
 			object_pointer(tree, held->object, of.sources[i], of.edges[i]);
-
-		if (leads_to_it(tree, held, pointer.holder.quality.interior))
-			pointers[count++] = pointer;
-	}
 	held->count = merge(tree, pointers, count);
 	held->holders = session_allocate(tree->session, held->count * sizeof(*held->holders));
 	if (!held->holders)
 		return heap_error_out_of_memory();
 	for (uint32_t i = 0; i < held->count; i++) {
 		held->holders[i] = pointers[i].holder;
-		held->roots += pointers[i].holder.object == HEAP_NO_OBJECT;
+		held->roots += pointers[i].holder.object == HEAP_NO_NODE;
 	}
 	return NULL;
 }
@@ -179,7 +161,22 @@ static struct heap_error *fill(struct holder_tree *tree, struct held *held)
 // --- level by level -------------------------------------------------------------
 
 // Objects whose holders are found together.
-struct level HEAP_ARRAY(heap_object_id);
+struct level HEAP_ARRAY(heap_node_id);
+
+// Reads the quality of an edge of the graph of nodes, whose columns are all loaded.
+static void read_quality(const struct holder_tree *tree, struct heap_edge_quality *quality)
+{
+	const struct heap_snapshot *snapshot = tree->session->snapshot;
+	const struct heap_divided *divided = tree->session->divided;
+	heap_node_id target = tree->graph->snapshot->edge_target[quality->edge];
+	const struct heap_part *part = heap_divided_part(divided, target);
+	uint32_t edge = heap_divided_edge(divided, quality->edge);
+
+	if (edge == UINT32_MAX)
+		return;
+	quality->interior = snapshot->edge_interior[edge] - (part ? (uint32_t)part->offset : 0);
+	quality->flags = snapshot->edge_flags[edge];
+}
 
 // Finds the quality of the pointers to a level's objects, all at once.
 HEAP_MUST_CHECK
@@ -201,11 +198,15 @@ static struct heap_error *find_qualities(struct holder_tree *tree, const struct 
 			tree->qualities[tree->quality_count++].edge = of.edges[j];
 	}
 	qsort(tree->qualities, count, sizeof(*tree->qualities), compare_qualities);
-	return heap_snapshot_find_quality(tree->session->snapshot, tree->qualities, count);
+	if (!tree->session->divided->graph)
+		return heap_snapshot_find_quality(tree->session->snapshot, tree->qualities, count);
+	for (size_t i = 0; i < count; i++)
+		read_quality(tree, &tree->qualities[i]);
+	return NULL;
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *add_known(struct holder_tree *tree, heap_object_id object)
+static struct heap_error *add_known(struct holder_tree *tree, heap_node_id object)
 {
 	struct held *held = session_allocate(tree->session, sizeof(*held));
 
@@ -224,9 +225,9 @@ static struct heap_error *add_holders(struct holder_tree *tree, const struct hel
 				      uint64_t width, struct level *next)
 {
 	for (uint64_t i = 0; i < held->count && i < width; i++) {
-		heap_object_id object = held->holders[i].object;
+		heap_node_id object = held->holders[i].object;
 
-		if (object != HEAP_NO_OBJECT && tree->place[object] == 0)
+		if (object != HEAP_NO_NODE && tree->place[object] == 0)
 			HEAP_TRY(heap_array_append(next, object));
 	}
 	return NULL;
@@ -252,7 +253,7 @@ static struct heap_error *find_level(struct holder_tree *tree, const struct leve
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *find_levels(struct holder_tree *tree, heap_object_id object,
+static struct heap_error *find_levels(struct holder_tree *tree, heap_node_id object,
 				      const struct holder_widths *widths)
 {
 	CLEANUP_ARRAY struct level level = { 0 };
@@ -279,21 +280,20 @@ static struct heap_error *load(const struct holder_tree *tree)
 	if (!objects)
 		return heap_error_out_of_memory();
 	for (size_t i = 0; i < tree->known_count; i++)
-		objects[i] = tree->known[i]->object;
+		objects[i] = heap_divided_block(tree->session->divided, tree->known[i]->object);
 	HEAP_TRY(describe_load_around(tree->session, objects, tree->known_count));
 	return heap_snapshot_load_neighbours(tree->session->snapshot, HEAP_COLUMN_SLOTS, objects,
 					     tree->known_count);
 }
 
 struct heap_error *holder_tree_find(struct holder_tree *result, struct session *session,
-				    heap_object_id object, const struct heap_part *part,
-				    const struct holder_widths *widths)
+				    heap_node_id object, const struct holder_widths *widths)
 {
-	*result = (struct holder_tree){ .session = session, .part = part };
-	HEAP_TRY(session_pointers(session));
-	HEAP_TRY(heap_graph_need_distance(session->graph));
-	HEAP_TRY(heap_referrers_create(session->graph, &result->all));
-	HEAP_TRY(heap_column_create_sparse((size_t)session->snapshot->object_count + 1,
+	*result = (struct holder_tree){ .session = session };
+	HEAP_TRY(session_nodes(session, &result->graph));
+	HEAP_TRY(heap_graph_need_distance(result->graph));
+	HEAP_TRY(heap_referrers_create(result->graph, &result->all));
+	HEAP_TRY(heap_column_create_sparse((size_t)result->graph->snapshot->object_count + 1,
 					   sizeof(*result->place), &result->place));
 	HEAP_TRY(find_levels(result, object, widths));
 	return load(result);
@@ -309,9 +309,9 @@ void holder_tree_deinit(struct holder_tree *tree)
 
 // --- paths up ----------------------------------------------------------------------
 
-struct held *holder_tree_get(const struct holder_tree *tree, heap_object_id object)
+struct held *holder_tree_get(const struct holder_tree *tree, heap_node_id object)
 {
-	uint32_t place = object == HEAP_NO_OBJECT ? 0 : tree->place[object];
+	uint32_t place = object == HEAP_NO_NODE ? 0 : tree->place[object];
 
 	return place == 0 ? NULL : tree->known[place - 1];
 }

@@ -44,5 +44,6 @@ is Heapsh::ask_json($file, qw(find --count type), 'struct item', 'under', $slab)
 # The holders of a part are those who point to it, not to the pool.
 my $identified = ask('identify', $item);
 like $identified, qr/^struct item at $item, part of the pool of 50 typed parts at $slab is:$/m, 'identify names the part';
-unlike((split /\n/, $identified)[1], qr/global variable/, '... whose pool alone has variables that point to it');
+like $identified, qr/^├─\.next_in_bucket of struct item at 0x[0-9a-f]+, which is:$/m, '... and the parts that hold it';
+like $identified, qr/^ *│ +└─the global variable table /m, '... up to the table';
 done_testing;

@@ -1,0 +1,42 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The elements of slabs belong to those who point to them, those of other arrays to who holds the array
+# (t/programs/slabs.c).
+use strict;
+use warnings;
+no warnings 'portable'; # addresses
+use Test::More;
+use lib 't/lib';
+use Heapsh;
+
+my $node = 8 + 8 + 4 * 8;
+my $used = 300 * $node;
+my $free = 20 * $node;
+
+sub check {
+    my ($file, $how) = @_;
+    my $ask = sub { return join "\n", Heapsh::ask($file, @_) };
+    my %retained = map { ($_->{root} ? $_->{root}{name} : join ' ', @{ $_->{together} // [] }) => $_->{retained} }
+        @{ Heapsh::ask_json($file, qw(roots --all)) };
+    is $retained{table}, 32 * 8 + $used, "$how: the table holds the nodes that are in use";
+    is $retained{spare}, $free, "$how: the list holds the others";
+    is $retained{'shapes marks'}, 20 * 64 * 24, "$how: arrays that are no slabs belong to who holds them, too";
+    like $ask->('suspects'), qr/300 × struct node, held by struct node \*\[32\] at/, "$how: suspects";
+    my ($slab) = grep { $_->{elements} == 64 } @{ Heapsh::ask_json($file, qw(find type), 'struct node')->{objects} };
+    is Heapsh::ask_json($file, qw(retained --by type))->[1]{type}, 'struct node', "$how: by type";
+    my $element = sprintf '%#x', hex($slab->{address}) + 3 * $node;
+    like $ask->('retained', $element), qr/^struct node at $element: own $node B, retained \d+ B, held by struct node/,
+        "$how: retained by an element";
+    my $identified = $ask->('identify', $element) =~ s/ at 0x[0-9a-f]+/ at 0x…/gr;
+    is $identified, <<'END' =~ s/\n\z//r, "$how: identify follows elements from one to the next";
+struct node at 0x…, part of the struct node[64] at 0x… is:
+└─.next of struct node at 0x…, which is:
+  └─… 8 more by .next, the last of them struct node at 0x…, which is:
+    └─[3] of struct node *[32] at 0x…, which is:
+      └─the global variable table (slabs.c:45, slabs)
+END
+    return;
+}
+
+check(Heapsh->start('slabs')->capture, 'run');
+done_testing;
