@@ -25,14 +25,15 @@ static const struct heap_part *part_of(const struct heap_divided *divided, uint3
 // The number of a divided block, or block_count.
 static uint32_t find_block(const struct heap_divided *divided, heap_object_id object)
 {
-	uint32_t at;
+	const struct heap_divided_bits *bits;
+	uint64_t bit = UINT64_C(1) << object % 64;
 
-	if (divided->block_count == 0 || object == HEAP_NO_OBJECT ||
-	    !heap_bit_get(divided->is_divided, object))
+	if (divided->block_count == 0 || object == HEAP_NO_OBJECT)
 		return divided->block_count;
-	at = heap_partition_point(i, 0, divided->block_count, divided->blocks[i].object < object);
-
-	return at;
+	bits = &divided->is_divided[object / 64];
+	return bits->bits & bit
+		       ? bits->before + (uint32_t)__builtin_popcountll(bits->bits & (bit - 1))
+		       : divided->block_count;
 }
 
 const struct heap_part *heap_divided_part(const struct heap_divided *divided, heap_node_id node)
@@ -65,15 +66,40 @@ heap_node_id heap_divided_parts(const struct heap_divided *divided, heap_object_
 	return objects + divided->blocks[at + 1].first_part;
 }
 
+// True if an offset lies in a part, or between that and the next one.
+static bool is_at(const struct heap_divided *divided, const struct heap_divided_block *block,
+		  uint32_t number, uint64_t offset)
+{
+	return part_of(divided, number)->offset <= offset &&
+	       (number + 1 == block[1].first_part || offset < part_of(divided, number + 1)->offset);
+}
+
+// The part at an offset or the last one before it; parts often lie at one distance from each other.
+// @return the first part's number - 1 if there is none
+static uint32_t find_part(const struct heap_divided *divided,
+			  const struct heap_divided_block *block, uint64_t offset)
+{
+	uint64_t start = part_of(divided, block->first_part)->offset, size, guess;
+
+	if (offset < start)
+		return block->first_part - 1;
+	size = divided->ends[block->first_part] - start;
+	guess = block->first_part + (offset - start) / size;
+	if (guess < block[1].first_part && is_at(divided, block, (uint32_t)guess, offset))
+		return (uint32_t)guess;
+	return heap_partition_point(i, block->first_part, block[1].first_part,
+				    part_of(divided, i)->offset <= offset) -
+	       1;
+}
+
 // The node of a place in a divided block.
 static heap_node_id node_in(const struct heap_divided *divided,
 			    const struct heap_divided_block *block, uint64_t offset)
 {
-	uint32_t after = heap_partition_point(i, block->first_part, block[1].first_part,
-					      part_of(divided, i)->offset <= offset);
+	uint32_t number = find_part(divided, block, offset);
 
-	return after > block->first_part && offset < divided->ends[after - 1]
-		       ? divided->snapshot->object_count + after - 1
+	return number + 1 > block->first_part && offset < divided->ends[number]
+		       ? divided->snapshot->object_count + number
 		       : block->object;
 }
 
@@ -92,10 +118,10 @@ static void add_part(struct heap_divided *divided, const struct heap_part *part)
 {
 	if (part->offset == 0)
 		return;
-	if (!heap_bit_get(divided->is_divided, part->object))
+	if (divided->block_count == 0 ||
+	    divided->blocks[divided->block_count - 1].object != part->object)
 		divided->blocks[divided->block_count++] =
 			(struct heap_divided_block){ part->object, divided->part_count };
-	heap_bit_set(divided->is_divided, part->object);
 	divided->parts[divided->part_count++] = *part;
 }
 
@@ -137,6 +163,24 @@ static void add_slab(struct heap_divided *divided, heap_object_id slab)
 			 &(struct heap_part){ slab, i * size, type, 1, snapshot->evidence[slab] });
 }
 
+// Makes what find_block() reads.
+HEAP_MUST_CHECK
+static struct heap_error *index_blocks(struct heap_divided *divided)
+{
+	size_t count = (size_t)divided->snapshot->object_count / 64 + 1;
+	uint32_t before = 0;
+
+	HEAP_TRY(heap_column_create(count, sizeof(*divided->is_divided), &divided->is_divided));
+	for (uint32_t i = 0; i < divided->block_count; i++)
+		divided->is_divided[divided->blocks[i].object / 64].bits |=
+			UINT64_C(1) << divided->blocks[i].object % 64;
+	for (size_t i = 0; i < count; i++) {
+		divided->is_divided[i].before = before;
+		before += (uint32_t)__builtin_popcountll(divided->is_divided[i].bits);
+	}
+	return NULL;
+}
+
 // Gives parts of pools and elements of slabs nodes, and enters their blocks.
 HEAP_MUST_CHECK
 static struct heap_error *add_parts(struct heap_divided *divided)
@@ -155,22 +199,21 @@ static struct heap_error *add_parts(struct heap_divided *divided)
 	HEAP_TRY(heap_column_create(most + 1, sizeof(*divided->parts), &divided->parts));
 	HEAP_TRY(heap_column_create((size_t)snapshot->part_count + snapshot->slab_count + 1,
 				    sizeof(*divided->blocks), &divided->blocks));
-	HEAP_TRY(heap_column_create((size_t)snapshot->object_count / 8 + 1, 1,
-				    &divided->is_divided));
 	for (uint32_t i = 0; i < snapshot->slab_count; i++) {
 		heap_object_id slab = snapshot->slabs[i].object;
 
 		while (next < snapshot->part_count && snapshot->parts[next].object <= slab)
 			add_pool(divided, &next);
 		// A slab that has parts, too, has been made up.
-		if (!heap_bit_get(divided->is_divided, slab))
+		if (divided->block_count == 0 ||
+		    divided->blocks[divided->block_count - 1].object != slab)
 			add_slab(divided, slab);
 	}
 	while (next < snapshot->part_count)
 		add_pool(divided, &next);
 	divided->blocks[divided->block_count] =
 		(struct heap_divided_block){ HEAP_NO_OBJECT, divided->part_count };
-	return NULL;
+	return index_blocks(divided);
 }
 
 HEAP_MUST_CHECK
@@ -412,6 +455,8 @@ static void reach(struct hanging *hanging, heap_node_id node)
 		return;
 	hanging->levels[node] = hanging->level;
 	hanging->pending[hanging->pending_count++] = node;
+	if (hanging->touched_count == divided->block_count)
+		return;
 	block = find_block(divided, heap_divided_block(divided, node));
 	if (block < divided->block_count && !heap_bit_get(hanging->is_touched, block)) {
 		heap_bit_set(hanging->is_touched, block);

@@ -31,6 +31,12 @@
 
 #include "lib/graph/dominators.h"
 
+/** Which of 64 objects have parts with nodes of their own. */
+struct heap_divided_bits {
+	uint64_t bits;
+	uint32_t before; /**< divided blocks with lower numbers than these objects */
+};
+
 /** A block that has parts with nodes of their own. */
 struct heap_divided_block {
 	heap_object_id object;
@@ -53,8 +59,8 @@ struct heap_divided {
 	uint32_t part_count;
 	struct heap_divided_block *blocks; // [block_count + 1] by object
 	uint32_t block_count;
-	uint8_t *is_divided; // a bit per object
-	uint64_t *retained;  // [block_count + 1] by blocks with their parts
+	struct heap_divided_bits *is_divided; // [objects / 64 + 1]
+	uint64_t *retained;                   // [block_count + 1] by blocks with their parts
 };
 
 /**
