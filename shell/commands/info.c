@@ -358,6 +358,17 @@ static void info_unreadable(struct session *session)
 	output_number(output, "wiped_bytes", unreadable.wiped);
 }
 
+static void info_slabs(struct session *session)
+{
+	uint32_t count = session->snapshot->slab_count;
+
+	if (count > 0)
+		output_text(session->output,
+			    "slabs     %" PRIu32 " array%s whose elements are handed out one by one\n",
+			    count, format_plural(count));
+	output_number(session->output, "slabs", count);
+}
+
 static void info_damages(struct session *session)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
@@ -405,6 +416,7 @@ static enum command_status info_run(struct session *session, int argc, char **ar
 	info_threads(session);
 	info_trace(session);
 	info_unreadable(session);
+	info_slabs(session);
 	info_damages(session);
 	return COMMAND_OK;
 }
