@@ -13,6 +13,8 @@
 
 enum {
 	UNREACHED = HEAP_LEVELS, // the level of a node that no root reaches
+	LEAST_PLAUSIBLE = 65536, // elements of slabs, in a heap without pointers
+	PLAUSIBLE = 8,           // elements for each pointer and each object
 };
 
 // --- places ------------------------------------------------------------------
@@ -152,6 +154,17 @@ static uint64_t slab_elements(const struct heap_snapshot *snapshot, heap_object_
 	return snapshot->elements[slab] < room ? snapshot->elements[slab] : room;
 }
 
+// The elements of all slabs. Those of slabs that were made up may be more than there is any use of.
+static uint64_t count_elements(const struct heap_snapshot *snapshot)
+{
+	uint64_t pointers = snapshot->edge_count + snapshot->root_edge_count, count = 0;
+	uint64_t most = LEAST_PLAUSIBLE + PLAUSIBLE * (pointers + snapshot->object_count);
+
+	for (uint32_t i = 0; i < snapshot->slab_count && count < most; i++)
+		count += slab_elements(snapshot, snapshot->slabs[i].object);
+	return count < most ? count : most;
+}
+
 static void add_slab(struct heap_divided *divided, heap_object_id slab)
 {
 	const struct heap_snapshot *snapshot = divided->snapshot;
@@ -186,11 +199,9 @@ HEAP_MUST_CHECK
 static struct heap_error *add_parts(struct heap_divided *divided)
 {
 	const struct heap_snapshot *snapshot = divided->snapshot;
-	uint64_t most = snapshot->part_count;
+	uint64_t most = snapshot->part_count + count_elements(snapshot);
 	uint32_t next = 0;
 
-	for (uint32_t i = 0; i < snapshot->slab_count; i++)
-		most += slab_elements(snapshot, snapshot->slabs[i].object);
 	if (snapshot->object_count + most >= UINT32_MAX)
 		return heap_error_create(HEAP_ERROR_ARGUMENT,
 					 "%" PRIu32 " objects and %" PRIu64
@@ -205,8 +216,9 @@ static struct heap_error *add_parts(struct heap_divided *divided)
 		while (next < snapshot->part_count && snapshot->parts[next].object <= slab)
 			add_pool(divided, &next);
 		// A slab that has parts, too, has been made up.
-		if (divided->block_count == 0 ||
-		    divided->blocks[divided->block_count - 1].object != slab)
+		if (divided->part_count + slab_elements(snapshot, slab) <= most &&
+		    (divided->block_count == 0 ||
+		     divided->blocks[divided->block_count - 1].object != slab))
 			add_slab(divided, slab);
 	}
 	while (next < snapshot->part_count)

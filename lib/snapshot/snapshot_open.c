@@ -317,6 +317,7 @@ void heap_snapshot_deinit(struct heap_snapshot *snapshot)
 	free(snapshot->mappings);
 	free(snapshot->damages);
 	free(snapshot->samples);
+	free(snapshot->slabs);
 	free(snapshot->tags);
 	free(snapshot->epochs);
 	free(snapshot->root_content);

@@ -8,6 +8,7 @@
  */
 
 #include "lib/file/file_format.h"
+#include "lib/graph/divided.h"
 #include "lib/snapshot/snapshot.h"
 
 #include <stdlib.h>
@@ -124,6 +125,32 @@ static uint64_t follow_objects(const struct heap_snapshot *snapshot)
 }
 
 /** Loads each column by itself, so that one that is damaged does not hide the others. */
+// Divides pools and slabs, and asks for what their nodes retain.
+static inline uint64_t follow_parts(struct heap_snapshot *snapshot)
+{
+	struct heap_divided *divided;
+	struct heap_dominators dominators = { 0 };
+	struct heap_error *error = heap_divided_create(snapshot, false, NULL, &divided);
+	uint64_t sum = 0;
+
+	if (error) {
+		heap_error_destroy(error);
+		return 0;
+	}
+	if (divided->graph) {
+		error = heap_dominators_init(&dominators, divided->graph);
+		if (!error)
+			error = heap_divided_set_dominators(divided, &dominators);
+		for (heap_object_id i = 0; !error && i < snapshot->object_count; i++)
+			sum += heap_divided_retained(divided, i) + heap_divided_holder(divided, i) +
+			       heap_divided_node(divided, i, 8);
+	}
+	heap_error_destroy(error);
+	heap_dominators_deinit(&dominators);
+	heap_divided_destroy(divided);
+	return sum;
+}
+
 static inline uint64_t use_snapshot(struct heap_snapshot *snapshot)
 {
 	uint64_t sum = follow_tables(snapshot);
@@ -133,6 +160,7 @@ static inline uint64_t use_snapshot(struct heap_snapshot *snapshot)
 	for (unsigned column = 1; column < HEAP_COLUMN_ALL; column <<= 1)
 		heap_error_destroy(heap_snapshot_load(snapshot, column));
 	sum += follow_objects(snapshot);
+	sum += follow_parts(snapshot);
 	for (heap_object_id i = 0; snapshot->size && i < snapshot->object_count && i < 5000; i++) {
 		struct heap_error *error =
 			heap_snapshot_read_content(snapshot, i, buffer, sizeof(buffer), &kept);
