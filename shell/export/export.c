@@ -141,12 +141,17 @@ void export_json_string(FILE *stream, const char *text)
 	putc('"', stream);
 }
 
-const char *export_class(struct session *session, heap_object_id object)
+const char *export_class(struct session *session, heap_node_id node)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
 	const struct heap_types *types = &snapshot->types;
-	heap_type_id type = snapshot->type[object];
+	const struct heap_part *part = heap_divided_part(session->divided, node);
+	heap_object_id object = node;
+	heap_type_id type = part ? part->type : snapshot->type[object];
 
+	if (part)
+		return session_format(session, "%s%s", describe_type(session, type),
+				      part->elements > 1 ? "[]" : "");
 	if (type == HEAP_NO_TYPE && snapshot->evidence[object] == HEAP_EVIDENCE_POOL)
 		return session_format(session, "pool from %s",
 				      describe_site(session, snapshot->site[object]));

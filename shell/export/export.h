@@ -123,7 +123,7 @@ struct heap_error *export_check_complete(struct session *session, const char *pa
 void export_json_string(FILE *stream, const char *text);
 
 /** The class that an object is counted in: "struct slot[]", "char[]", "block(48) from f+0x2c". */
-const char *export_class(struct session *session, heap_object_id object);
+const char *export_class(struct session *session, heap_node_id node);
 
 /** "popular (cache.c:50)": a root in few words. */
 const char *export_root_name(struct session *session, heap_root_id root);

@@ -13,6 +13,7 @@
  * (d) It cannot load more than a few million nodes, so small objects can be merged.
  */
 #include "shell/print/describe.h"
+#include "shell/print/node.h"
 #include "shell/export/merge.h"
 #include "shell/export/stacks.h"
 #include "shell/print/field.h"
@@ -81,7 +82,7 @@ struct known_field {
 
 struct writing {
 	struct session *session;
-	const struct heap_snapshot *snapshot;
+	const struct heap_snapshot *snapshot; // of the nodes of session->divided
 	FILE *file;
 	struct export_texts texts;
 	struct export_stacks stacks;
@@ -90,9 +91,9 @@ struct writing {
 	heap_root_id *roots;        // [root_count] those that have one, in order
 	uint32_t root_count;
 	struct export_merge merge;
-	heap_object_id *kept; // [kept_count] objects that are not merged, in order
+	heap_node_id *kept; // [kept_count] objects that are not merged, in order
 	uint32_t kept_count;
-	uint32_t *node_of; // [objects] their nodes
+	uint32_t *node_of; // [objects and parts] their nodes
 	// Edges that stand for those of merged objects, by the node that they leave.
 	struct extra_edge {
 		uint32_t next; // plus 1; 0: none
@@ -107,9 +108,9 @@ struct writing {
 	bool has_written; // a node or an edge: a comma goes before the next
 };
 
-static bool is_leaked(const struct writing *writing, heap_object_id object)
+static bool is_leaked(const struct writing *writing, heap_node_id object)
 {
-	return writing->session->graph->reach[object] == HEAP_REACH_NOT;
+	return writing->session->dominators->retained[object] == 0;
 }
 
 // Pieces of an object, besides its own node.
@@ -151,7 +152,7 @@ static struct heap_error *number_objects(struct writing *writing)
 	writing->node_of = calloc((size_t)snapshot->object_count + 1, sizeof(*writing->node_of));
 	if (!writing->kept || !writing->node_of)
 		return heap_error_out_of_memory();
-	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
+	for (heap_node_id i = 0; i < snapshot->object_count; i++) {
 		if (export_is_merged(&writing->merge, i))
 			continue;
 		writing->node_of[i] = writing->first_object + writing->kept_count;
@@ -197,15 +198,13 @@ static struct heap_error *number_nodes(struct writing *writing)
 
 static uint32_t node_of_owner(const struct writing *writing, heap_node_id owner)
 {
-	const struct heap_divided *divided = writing->session->divided;
+	uint32_t objects = writing->session->divided->objects;
 
 	if (owner == EXPORT_OWNER_NONE)
 		return writing->unreachable;
 	if (owner == EXPORT_OWNER_SEVERAL)
 		return writing->several;
-	return heap_divided_is_object(divided, owner)
-		       ? writing->node_of[heap_divided_block(divided, owner)]
-		       : writing->root_node[owner - divided->objects];
+	return owner < objects ? writing->node_of[owner] : writing->root_node[owner - objects];
 }
 
 static void add_extra(struct writing *writing, uint32_t from, uint32_t to, uint32_t name)
@@ -220,7 +219,7 @@ HEAP_MUST_CHECK
 static struct heap_error *link_extras(struct writing *writing)
 {
 	const struct export_merge *merge = &writing->merge;
-	const struct heap_divided *divided = writing->session->divided;
+	const heap_node_id *nearest = writing->session->dominators->nearest;
 	size_t most = merge->group_count ? (size_t)merge->group_count + writing->kept_count : 0;
 
 	writing->extras = calloc(most + 1, sizeof(*writing->extras));
@@ -235,11 +234,10 @@ static struct heap_error *link_extras(struct writing *writing)
 			  writing->first_group + i, export_texts_add(&writing->texts, name));
 	}
 	for (uint32_t i = 0; i < writing->kept_count; i++) {
-		heap_object_id object = writing->kept[i];
+		heap_node_id object = writing->kept[i];
 
 		if (merge->is_adopted[object])
-			add_extra(writing,
-				  node_of_owner(writing, heap_divided_holder(divided, object)),
+			add_extra(writing, node_of_owner(writing, nearest[object]),
 				  writing->node_of[object],
 				  export_texts_add(&writing->texts, "(through merged ones)"));
 	}
@@ -260,20 +258,23 @@ static uint32_t text_of(struct writing *writing, const char *text)
 	return export_texts_add(&writing->texts, text);
 }
 
-static bool is_text(const struct heap_snapshot *snapshot, heap_object_id object)
+static bool is_text(const struct heap_snapshot *snapshot, heap_node_id object)
 {
 	const struct heap_type *type = &snapshot->types.types[snapshot->type[object]];
 
 	return (type->flags & HEAP_TYPE_CHARACTER) && type->size == 1;
 }
 
-static void put_object_node(struct writing *writing, heap_object_id object, uint64_t edges)
+static void put_object_node(struct writing *writing, heap_node_id object, uint64_t edges)
 {
 	const struct heap_snapshot *snapshot = writing->snapshot;
+	const struct heap_divided *divided = writing->session->divided;
 	uint64_t size = snapshot->size[object];
-	uint32_t trace_node = writing->stacks.of_object[object] + 1;
+	uint32_t trace_node = writing->stacks.of_object[heap_divided_block(divided, object)] + 1;
 	uint32_t number = writing->node_of[object];
-	const char *text = is_text(snapshot, object) ? describe_text(writing->session, object) : "";
+	const char *text = is_text(snapshot, object) && !heap_divided_part(divided, object)
+				   ? describe_text(writing->session, object)
+				   : "";
 
 	if (*text)
 		put_node(writing, number, NODE_STRING, text_of(writing, text),
@@ -303,21 +304,42 @@ static const char *without_dot(const char *field)
 	return field[0] == '.' ? field + 1 : field;
 }
 
-static uint32_t field_name(struct writing *writing, heap_object_id object, uint32_t slot)
+// The elements of an object or a part.
+static uint64_t elements_of(const struct writing *writing, heap_node_id object)
+{
+	const struct heap_part *part = heap_divided_part(writing->session->divided, object);
+
+	return part ? part->elements : writing->session->snapshot->elements[object];
+}
+
+// The slot of an edge in the object or part that it leaves. @param edge  of the snapshot
+static uint32_t slot_of(const struct writing *writing, heap_node_id object, uint32_t edge)
+{
+	const struct heap_part *part = heap_divided_part(writing->session->divided, object);
+
+	return writing->session->snapshot->edge_slot[edge] -
+	       (part ? (uint32_t)(part->offset / 8) : 0);
+}
+
+// @param edge  of the snapshot, or UINT32_MAX
+static uint32_t field_name(struct writing *writing, heap_node_id object, uint32_t edge)
 {
 	const struct heap_snapshot *snapshot = writing->snapshot;
 	heap_type_id type = snapshot->type[object];
-	struct known_field *known =
-		&writing->fields[(type * UINT32_C(2654435761) + slot * UINT32_C(40503)) %
-				 FIELD_SLOTS];
-	bool is_array = snapshot->elements[object] > 1;
+	uint32_t slot;
+	bool is_array = elements_of(writing, object) > 1;
 	const void *mark = session_mark(writing->session);
+	struct known_field *known;
 	uint32_t text;
 
+	if (edge == UINT32_MAX)
+		return text_of(writing, "(part)");
+	slot = slot_of(writing, object, edge);
+	known = &writing->fields[(type * UINT32_C(2654435761) + slot * UINT32_C(40503)) %
+				 FIELD_SLOTS];
 	if (!is_array && type && known->is_known && known->type == type && known->slot == slot)
 		return known->text;
-	text = text_of(writing,
-		       without_dot(field_of_object(writing->session, object, (uint64_t)slot * 8)));
+	text = text_of(writing, without_dot(node_field(writing->session, object, edge)));
 	session_release(writing->session, mark);
 	if (!is_array)
 		*known = (struct known_field){ type, slot, text, true };
@@ -325,11 +347,12 @@ static uint32_t field_name(struct writing *writing, heap_object_id object, uint3
 }
 
 // True if an object is an array of pointers: its edges have numbers.
-static bool is_pointer_array(const struct heap_snapshot *snapshot, heap_object_id object)
+static bool is_pointer_array(const struct writing *writing, heap_node_id object)
 {
+	const struct heap_snapshot *snapshot = writing->snapshot;
 	heap_type_id type = heap_types_strip(&snapshot->types, snapshot->type[object]);
 
-	return snapshot->elements[object] > 1 &&
+	return elements_of(writing, object) > 1 &&
 	       snapshot->types.types[type].kind == HEAP_TYPE_POINTER;
 }
 
@@ -346,18 +369,19 @@ static void put_extra_edges(struct writing *writing, uint32_t node)
 			 writing->extras[at - 1].node);
 }
 
-static void put_object_edges(struct writing *writing, heap_object_id object, uint32_t *next_piece)
+static void put_object_edges(struct writing *writing, heap_node_id object, uint32_t *next_piece)
 {
 	const struct heap_snapshot *snapshot = writing->snapshot;
 	const struct heap_dominators *dominators = writing->session->dominators;
-	bool has_numbers = is_pointer_array(snapshot, object), leaked = is_leaked(writing, object);
+	bool is_array = is_pointer_array(writing, object), leaked = is_leaked(writing, object);
 
 	for (uint32_t i = snapshot->edge_first[object]; i < snapshot->edge_first[object + 1]; i++) {
-		heap_object_id target = snapshot->edge_target[i];
+		heap_node_id target = snapshot->edge_target[i];
 		bool is_weak = (leaked && !is_leaked(writing, target)) ||
 			       heap_dominators_level(dominators, object) !=
 				       heap_dominators_level(dominators, target);
-		uint32_t slot = snapshot->edge_slot[i];
+		uint32_t edge = heap_divided_edge(writing->session->divided, i);
+		bool has_numbers = is_array && edge != UINT32_MAX;
 
 		if (export_is_merged(&writing->merge, target))
 			continue;
@@ -368,7 +392,8 @@ static void put_object_edges(struct writing *writing, heap_object_id object, uin
 				 is_weak       ? EDGE_WEAK
 				 : has_numbers ? EDGE_ELEMENT
 					       : EDGE_PROPERTY,
-				 has_numbers && !is_weak ? slot : field_name(writing, object, slot),
+				 has_numbers && !is_weak ? slot_of(writing, object, edge)
+							 : field_name(writing, object, edge),
 				 writing->node_of[target]);
 	}
 	put_pieces_edges(writing, snapshot->size[object], next_piece);
@@ -413,7 +438,7 @@ static void put_unreachable_edges(struct writing *writing)
 {
 	uint32_t number = 0;
 
-	for (heap_object_id i = 0; i < writing->snapshot->object_count; i++) {
+	for (heap_node_id i = 0; i < writing->snapshot->object_count; i++) {
 		if (is_leaked(writing, i) && !export_is_merged(&writing->merge, i))
 			put_edge(writing, EDGE_ELEMENT, number++, writing->node_of[i]);
 	}
@@ -681,17 +706,20 @@ struct heap_error *export_heapsnapshot(struct export *export)
 	CLEANUP(writing_deinit)
 	struct writing writing = {
 		.session = export->session,
-		.snapshot = export->session->snapshot,
 		.file = export->stream,
 		.fields = calloc(FIELD_SLOTS, sizeof(*writing.fields)),
 	};
 
+	struct heap_graph *nodes;
+
 	export_texts_init(&writing.texts);
 	if (!writing.fields)
 		return heap_error_out_of_memory();
+	HEAP_TRY(session_nodes(writing.session, &nodes));
+	writing.snapshot = nodes->snapshot;
 	HEAP_TRY(export_stacks_init(&writing.stacks, writing.session, EXPORT_BY_SITES,
 				    &writing.texts));
-	HEAP_TRY(export_merge_init(&writing.merge, writing.session, export->options->min,
-				   &writing.texts));
+	HEAP_TRY(export_merge_init(&writing.merge, writing.session, writing.snapshot,
+				   export->options->min, &writing.texts));
 	return put_all(&writing);
 }

@@ -45,54 +45,45 @@ struct merging {
 	struct session *session;
 	struct export_texts *texts;
 	uint64_t min;
-	heap_node_id *owner; // [blocks and parts] or UNKNOWN
+	const struct heap_snapshot *nodes;
+	heap_node_id *owner; // [objects] or UNKNOWN
 };
 
-static bool is_leaked(const struct merging *merging, heap_object_id object)
+static bool is_leaked(const struct merging *merging, heap_node_id object)
 {
-	return merging->session->graph->reach[object] == HEAP_REACH_NOT;
+	return merging->session->dominators->retained[object] == 0;
 }
 
 // Leaked objects have no dominator: their own size counts.
-static bool is_small(const struct merging *merging, heap_object_id object)
+static bool is_small(const struct merging *merging, heap_node_id object)
 {
 	return (is_leaked(merging, object)
-			? merging->session->snapshot->size[object]
-			: session_retained(merging->session, object)) < merging->min;
+			? merging->nodes->size[object]
+			: merging->session->dominators->retained[object]) < merging->min;
 }
 
-// True for an object, or a part of one, that is merged.
-static bool is_merged(const struct merging *merging, heap_node_id node)
-{
-	heap_object_id object = heap_divided_block(merging->session->divided, node);
-
-	return object != HEAP_NO_OBJECT && is_small(merging, object);
-}
-
-// Finds the nearest dominator that is not merged; of a part, its block. Lists are long, so all
+// Finds the nearest dominator that is not merged. Lists are long, so all
 // objects on the path keep the answer.
-static heap_node_id find_owner(const struct merging *merging, heap_object_id object)
+static heap_node_id find_owner(const struct merging *merging, heap_node_id object)
 {
 	const struct heap_dominators *dominators = merging->session->dominators;
-	const struct heap_divided *divided = merging->session->divided;
 	heap_node_id node, owner;
 
 	if (is_leaked(merging, object))
 		return EXPORT_OWNER_NONE;
 	node = object;
-	while (is_merged(merging, node) && merging->owner[node] == UNKNOWN)
+	while (node < dominators->objects && is_small(merging, node) &&
+	       merging->owner[node] == UNKNOWN)
 		node = dominators->nearest[node];
-	if (is_merged(merging, node))
-		owner = merging->owner[node];
-	else
-		owner = heap_divided_part(divided, node) ? heap_divided_block(divided, node) : node;
-	for (node = object; is_merged(merging, node) && merging->owner[node] == UNKNOWN;
+	owner = node < dominators->objects && is_small(merging, node) ? merging->owner[node] : node;
+	for (node = object; node < dominators->objects && is_small(merging, node) &&
+			    merging->owner[node] == UNKNOWN;
 	     node = dominators->nearest[node])
 		merging->owner[node] = owner;
 	return owner;
 }
 
-static uint32_t name_class(const struct merging *merging, heap_object_id object)
+static uint32_t name_class(const struct merging *merging, heap_node_id object)
 {
 	struct session *session = merging->session;
 	const void *mark = session_mark(session);
@@ -105,7 +96,7 @@ static uint32_t name_class(const struct merging *merging, heap_object_id object)
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *merge_object(const struct merging *merging, heap_object_id object)
+static struct heap_error *merge_object(const struct merging *merging, heap_node_id object)
 {
 	struct export_merge *merge = merging->merge;
 	uint32_t group;
@@ -114,21 +105,21 @@ static struct heap_error *merge_object(const struct merging *merging, heap_objec
 		get_group(merge, find_owner(merging, object), name_class(merging, object), &group));
 	merge->group[object] = group;
 	merge->groups[group].objects++;
-	merge->groups[group].bytes += merging->session->snapshot->size[object];
+	merge->groups[group].bytes += merging->nodes->size[object];
 	return NULL;
 }
 
 // Marks the objects that lose a referrer because it is merged.
 static void mark_adopted(const struct merging *merging)
 {
-	const struct heap_snapshot *snapshot = merging->session->snapshot;
+	const struct heap_snapshot *nodes = merging->nodes;
 	struct export_merge *merge = merging->merge;
 
-	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
+	for (heap_node_id i = 0; i < nodes->object_count; i++) {
 		if (!export_is_merged(merge, i))
 			continue;
-		for (uint32_t j = snapshot->edge_first[i]; j < snapshot->edge_first[i + 1]; j++) {
-			heap_object_id target = snapshot->edge_target[j];
+		for (uint32_t j = nodes->edge_first[i]; j < nodes->edge_first[i + 1]; j++) {
+			heap_node_id target = nodes->edge_target[j];
 
 			merge->is_adopted[target] |=
 				!export_is_merged(merge, target) && !is_leaked(merging, target);
@@ -139,15 +130,15 @@ static void mark_adopted(const struct merging *merging)
 HEAP_MUST_CHECK
 static struct heap_error *merge_all(const struct merging *merging)
 {
-	size_t count = merging->session->snapshot->object_count;
+	size_t count = merging->nodes->object_count;
 	struct export_merge *merge = merging->merge;
 
 	if (!merge->group || !merge->is_adopted || !merging->owner)
 		return heap_error_out_of_memory();
-	for (size_t i = 0; i < merging->session->divided->objects; i++)
+	for (size_t i = 0; i < count; i++)
 		merging->owner[i] = UNKNOWN;
 	memset(merge->group, 0xff, (count + 1) * sizeof(*merge->group));
-	for (heap_object_id i = 0; merging->min > 0 && i < count; i++) {
+	for (heap_node_id i = 0; merging->min > 0 && i < count; i++) {
 		if (is_small(merging, i))
 			HEAP_TRY(merge_object(merging, i));
 	}
@@ -158,17 +149,17 @@ static struct heap_error *merge_all(const struct merging *merging)
 }
 
 struct heap_error *export_merge_init(struct export_merge *result, struct session *session,
-				     uint64_t min, struct export_texts *texts)
+				     const struct heap_snapshot *nodes, uint64_t min,
+				     struct export_texts *texts)
 {
-	size_t count = session->snapshot->object_count;
+	size_t count = nodes->object_count;
 	struct export_merge merge = {
 		.group = malloc((count + 1) * sizeof(*merge.group)),
 		.is_adopted = calloc(count + 1, 1),
 	};
-	CLEANUP_FREE heap_node_id *owner =
-		malloc(((size_t)session->divided->objects + 1) * sizeof(*owner));
+	CLEANUP_FREE heap_node_id *owner = malloc((count + 1) * sizeof(*owner));
 	struct heap_error *error =
-		merge_all(&(struct merging){ &merge, session, texts, min, owner });
+		merge_all(&(struct merging){ &merge, session, texts, min, nodes, owner });
 
 	if (error) {
 		export_merge_deinit(&merge);

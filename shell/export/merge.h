@@ -23,7 +23,7 @@
 #define EXPORT_OWNER_NONE (HEAP_NO_NODE - 1) /**< leaked */
 
 struct export_merge {
-	uint32_t *group; /**< [objects] in groups; UINT32_MAX: not merged */
+	uint32_t *group; /**< [nodes] in groups; UINT32_MAX: not merged */
 	struct export_merge_group {
 		heap_node_id owner;
 		uint32_t class; /**< in texts: "struct node (merged)" */
@@ -31,18 +31,21 @@ struct export_merge {
 		uint64_t bytes;
 	} * groups; /**< [group_count] */
 	uint32_t group_count, group_capacity;
-	uint8_t *is_adopted; /**< [objects] not merged, but something merged points to it */
+	uint8_t *is_adopted; /**< [nodes] not merged, but something merged points to it */
 	struct heap_hash_table by_owner; /**< private: groups by owner and class */
 };
 
-/** @param min  bytes; objects that retain less are merged; 0: none is */
+/**
+ * @param nodes  blocks and parts, of session->divided, with edges
+ * @param min    bytes; objects that retain less are merged; 0: none is */
 HEAP_MUST_CHECK
 struct heap_error *export_merge_init(struct export_merge *result, struct session *session,
-				     uint64_t min, struct export_texts *texts);
+				     const struct heap_snapshot *nodes, uint64_t min,
+				     struct export_texts *texts);
 
 void export_merge_deinit(struct export_merge *merge);
 
-static inline bool export_is_merged(const struct export_merge *merge, heap_object_id object)
+static inline bool export_is_merged(const struct export_merge *merge, heap_node_id object)
 {
 	return merge->group[object] != UINT32_MAX;
 }

@@ -177,17 +177,6 @@ static struct heap_error *place_by_sites(struct export_stacks *stacks, struct se
 
 // --- by owners ---------------------------------------------------------------
 
-// The class of an object, or of a part of a pool.
-static const char *class_of(struct session *session, heap_node_id node)
-{
-	const struct heap_part *part = heap_divided_part(session->divided, node);
-
-	if (!part)
-		return export_class(session, node);
-	return session_format(session, "%s%s", describe_type(session, part->type),
-			      part->elements > 1 ? "[]" : "");
-}
-
 struct owners {
 	struct export_stacks *stacks;
 	struct session *session;
@@ -226,7 +215,7 @@ static bool has_class_room(struct owners *owners, uint32_t class)
 static uint32_t class_frame(struct owners *owners, heap_node_id object)
 {
 	const void *mark = session_mark(owners->session);
-	const char *name = class_of(owners->session, object);
+	const char *name = export_class(owners->session, object);
 	uint32_t class = export_texts_add(owners->stacks->texts, name);
 	uint32_t frame = 0;
 
@@ -365,8 +354,9 @@ static uint32_t class_text(struct session *session, struct export_texts *texts,
 			   const struct heap_snapshot *nodes, heap_node_id node)
 {
 	const void *mark = session_mark(session);
-	uint32_t class = export_texts_add(
-		texts, nodes->type[node] == HEAP_NO_TYPE ? "(untyped)" : class_of(session, node));
+	uint32_t class = export_texts_add(texts, nodes->type[node] == HEAP_NO_TYPE
+							 ? "(untyped)"
+							 : export_class(session, node));
 
 	session_release(session, mark);
 	return class;

@@ -138,16 +138,30 @@ sub retained {
     return $bytes;
 }
 
+# The objects of a snapshot, and then the parts of its pools, which have their bytes.
+sub objects_and_parts {
+    my ($snapshot) = @_;
+    my @objects = @{ Sample::json($snapshot, 'find')->{objects} };
+    my @parts;
+    for my $pool (grep { $_->{evidence} eq 'pool' } @objects) {
+        my @own = map { { size => $_->{own}, address => $_->{part}{address} } }
+            @{ Sample::json($snapshot, 'dominators', '--all', $pool->{address})->{dominates} };
+        $pool->{size} -= $_->{size} for @own;
+        push @parts, sort { $a->{address} cmp $b->{address} } @own;
+    }
+    push @objects, @parts;
+    $_->{retained} = Sample::json($snapshot, 'retained', $_->{address})->{retained} for @objects;
+    return \@objects;
+}
+
 for my $snapshot ($typed, $sample) {
     my ($nodes, $file) = read_heapsnapshot(export($snapshot, 'heapsnapshot'));
-    my $objects = Sample::json($snapshot, 'find')->{objects};
+    my $objects = objects_and_parts($snapshot);
     my $first = @$nodes - @$objects;
     my (@expected, @got);
     for my $i (0 .. $#$objects) {
-        my $own = Sample::json($snapshot, 'retained', $objects->[$i]{address});
-        my $leaked = $nodes->[$first + $i];
-        push @expected, $own->{retained} if $own->{retained};
-        push @got, retained($nodes, $first + $i) if $own->{retained};
+        push @expected, $objects->[$i]{retained} if $objects->[$i]{retained};
+        push @got, retained($nodes, $first + $i) if $objects->[$i]{retained};
     }
     is_deeply \@got, \@expected, 'heapsnapshot: retained sizes are those of heapsh';
     is_deeply [map { $_->{size} } @$nodes[$first .. $#$nodes]], [map { $_->{size} } @$objects],
@@ -157,10 +171,10 @@ for my $snapshot ($typed, $sample) {
 
 # Small objects merged: those that are left retain what they did, and no byte is lost.
 for my $snapshot ($typed, $sample) {
-    my $objects = Sample::json($snapshot, 'find')->{objects};
+    my $objects = objects_and_parts($snapshot);
     my ($all) = (0);
     $all += $_->{size} for @$objects;
-    my %retained = map { ($_->{address} => Sample::json($snapshot, 'retained', $_->{address})->{retained}) } @$objects;
+    my %retained = map { ($_->{address} => $_->{retained}) } @$objects;
     for my $min (17, 25, 60, 100, 300, 100_000) {
         my ($nodes) = read_heapsnapshot(export($snapshot, 'heapsnapshot', '--min', $min));
         my @kept = grep { ($retained{ $_->{address} } || $_->{size}) >= $min } @$objects;
@@ -175,7 +189,8 @@ for my $snapshot ($typed, $sample) {
 my ($merged) = read_heapsnapshot(export($typed, 'heapsnapshot', '--min', 60));
 is_deeply [sort map { "$_->{name} $_->{size}" } grep { $_->{name} =~ /merged/ } @$merged],
     ['block(16) from 0x12345678 (merged) 16', 'block(24) from 0x12345678 (merged) 24',
-     'block(24) from 0x12345678 (merged) 24', 'struct node (merged) 48'], 'by class and owner';
+     'block(24) from 0x12345678 (merged) 24', 'struct node (merged) 48',
+     'struct node (merged) 48'], 'by class and owner';
 my ($of_several) = grep { $_->{name} eq '(several roots)' } @$merged;
 is_deeply [map { "$_->[1] $merged->[$_->[2]]{name}" } @{ $of_several->{holds} }], ['(3 merged) struct node (merged)'],
     'which holds them';
