@@ -364,7 +364,8 @@ static void info_slabs(struct session *session)
 
 	if (count > 0)
 		output_text(session->output,
-			    "slabs     %" PRIu32 " array%s whose elements are handed out one by one\n",
+			    "slabs     %" PRIu32
+			    " array%s whose elements are handed out one by one\n",
 			    count, format_plural(count));
 	output_number(session->output, "slabs", count);
 }
