@@ -219,7 +219,8 @@ struct heap_error *heap_components_init(struct heap_components *result,
 	HEAP_TRY(heap_column_create((size_t)objects + 1, sizeof(*search.members), &search.members));
 	for (enum heap_root_level level = 0; level < HEAP_LEVELS; level++) {
 		found.start[level] = search.components;
-		HEAP_TRY(search_level(&search, level));
+		if (heap_graph_has_level(graph, level))
+			HEAP_TRY(search_level(&search, level));
 	}
 	for (heap_object_id i = 0; i < objects; i++)
 		search.numbers[i] =

@@ -13,6 +13,7 @@
  * an edge to one of a surer level does not count (enum heap_root_level).
  */
 
+#include "lib/base/search.h"
 #include "lib/graph/graph.h"
 
 #define HEAP_NO_COMPONENT UINT32_MAX
@@ -45,11 +46,13 @@ void heap_components_deinit(struct heap_components *components);
 static inline enum heap_root_level heap_components_level(const struct heap_components *components,
 							 uint32_t component)
 {
-	enum heap_root_level level = HEAP_LEVELS - 1;
+	uint32_t after;
 
-	while (level > 0 && component < components->start[level])
-		level--;
-	return level;
+	if (component < components->start[HEAP_LEVEL_VARIABLE + 1])
+		return HEAP_LEVEL_VARIABLE; // as most are
+	after = heap_partition_point(i, 0, (uint32_t)HEAP_LEVELS,
+				     components->start[i] <= component);
+	return (enum heap_root_level)(after - 1);
 }
 
 #endif

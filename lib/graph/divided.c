@@ -526,6 +526,8 @@ static struct heap_error *search(struct hanging *hanging)
 	const struct heap_snapshot *nodes = &divided->nodes;
 
 	for (unsigned level = 0; level < HEAP_LEVELS; level++) {
+		if (!heap_graph_has_level(divided->graph, level))
+			continue;
 		hanging->level = (uint8_t)level;
 		for (uint64_t i = 0; i < nodes->root_edge_count; i++) {
 			if (heap_root_edge_level(divided->graph, &nodes->root_edges[i]) == level)
@@ -624,6 +626,10 @@ static void share_tables(struct heap_divided *divided)
 		.site_count = snapshot->site_count,
 		.strings = snapshot->strings,
 		.string_size = snapshot->string_size,
+		.threads = snapshot->threads,
+		.thread_count = snapshot->thread_count,
+		.frames = snapshot->frames,
+		.frame_count = snapshot->frame_count,
 		.roots = snapshot->roots,
 		.root_count = snapshot->root_count,
 		.root_edge_count = snapshot->root_edge_count,

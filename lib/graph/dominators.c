@@ -86,7 +86,7 @@ struct work {
 	union pair *pairs; // [capacity] the stack from 1 on. Then links, by number
 	uint32_t *parent;  // [most + 1] in the search tree, by number; later idom
 	uint32_t *node_of; // [most + 1] node of a number
-	uint8_t *levels;   // [objects / 4 + 1] of the result
+	uint8_t *levels;   // [objects] of the result
 	struct heap_edge_buckets *buckets;
 	struct heap_edge_batch *batch; // of edges that are on their way to the buckets
 	size_t capacity;
@@ -205,6 +205,8 @@ static struct heap_error *search(struct work *work)
 
 	for (enum heap_root_level level = 0; level < HEAP_LEVELS; level++) {
 		work->before[level] = work->visited;
+		if (!heap_graph_has_level(work->graph, level))
+			continue;
 		// Root edges are sorted by root.
 		for (uint64_t first = 0, end; first < snapshot->root_edge_count; first = end) {
 			for (end = first + 1;
@@ -360,18 +362,11 @@ static void find_dominators(struct work *work)
 	}
 }
 
-static enum heap_root_level level_of(const struct work *work, uint32_t number)
-{
-	enum heap_root_level level = HEAP_LEVELS - 1;
-
-	while (number <= work->before[level])
-		level--;
-	return level;
-}
-
 // @param retained  has each node's own bytes
 static void fill(struct work *work, heap_node_id *nearest, uint64_t *retained)
 {
+	enum heap_root_level level = HEAP_LEVELS - 1;
+
 	memset(nearest, 0xff, work->nodes * sizeof(*nearest));
 	work->node_of[VIRTUAL_ROOT] = 0;
 	// Whatever a node dominates comes after it.
@@ -387,8 +382,10 @@ static void fill(struct work *work, heap_node_id *nearest, uint64_t *retained)
 		nearest[node] = above == VIRTUAL_ROOT ? BY_ROOTS : work->node_of[above];
 		if (above != VIRTUAL_ROOT)
 			retained[work->node_of[above]] += retained[node];
-		if (number > work->before[HEAP_LEVEL_VARIABLE + 1] && node < work->objects)
-			heap_level_set(work->levels, node, level_of(work, number));
+		while (number <= work->before[level])
+			level--;
+		if (level != HEAP_LEVEL_VARIABLE && node < work->objects)
+			work->levels[node] = (uint8_t)level;
 	}
 	for (uint32_t node = 0; node < work->nodes; node++) {
 		if (nearest[node] == HEAP_NO_NODE)
@@ -424,7 +421,7 @@ static struct heap_error *prepare(struct work *work)
 	work->capacity = numbers;
 	HEAP_TRY(heap_column_create(numbers, sizeof(uint32_t), &work->parent));
 	HEAP_TRY(heap_column_create(numbers, sizeof(uint32_t), &work->node_of));
-	HEAP_TRY(heap_column_create((size_t)work->objects / 4 + 1, 1, &work->levels));
+	HEAP_TRY(heap_column_create((size_t)work->objects + 1, 1, &work->levels));
 	HEAP_TRY(heap_edge_buckets_create(
 		work->most + 1, (uint64_t)snapshot->edge_count + snapshot->root_edge_count,
 		&work->buckets));
@@ -580,7 +577,7 @@ struct heap_error *heap_dominators_load(struct heap_dominators *result,
 	struct heap_side_file side = {
 		.columns = { { NULL, nodes, sizeof(*result->nearest) },
 			     { NULL, nodes, sizeof(*result->retained) },
-			     { NULL, objects / 4 + 1, 1 } },
+			     { NULL, objects + 1, 1 } },
 	};
 
 	HEAP_TRY(heap_side_file_open(snapshot, side_name(is_conservative), 3, &side));
@@ -606,7 +603,7 @@ struct heap_error *heap_dominators_store(const struct heap_dominators *dominator
 	const struct heap_side_column columns[] = {
 		{ dominators->nearest, nodes, sizeof(*dominators->nearest) },
 		{ dominators->retained, nodes, sizeof(*dominators->retained) },
-		{ dominators->levels, dominators->objects / 4 + 1, 1 },
+		{ dominators->levels, dominators->objects + 1, 1 },
 	};
 
 	return heap_side_file_store(snapshot, side_name(is_conservative), columns, 3);

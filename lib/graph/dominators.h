@@ -36,7 +36,7 @@ struct heap_dominators {
 	const heap_node_id *nearest;
 	/** [objects + roots] bytes, an object's own included; 0: unreachable */
 	const uint64_t *retained;
-	/** [objects / 4 + 1] two bits per object: heap_dominators_level() */
+	/** [objects] enum heap_root_level: see heap_dominators_level() */
 	const uint8_t *levels;
 	size_t objects;
 	size_t roots;
@@ -47,7 +47,9 @@ struct heap_dominators {
 static inline enum heap_root_level heap_dominators_level(const struct heap_dominators *dominators,
 							 heap_object_id object)
 {
-	return heap_level_get(dominators->levels, object);
+	// A side file may have been made up.
+	return dominators->levels[object] < HEAP_LEVELS ? dominators->levels[object]
+							: HEAP_LEVEL_WORD;
 }
 
 /**
@@ -55,7 +57,7 @@ static inline enum heap_root_level heap_dominators_level(const struct heap_domin
  *
  * While it works it takes 20 bytes per node, and 6 for each edge to a node that has been visited
  * (one and a half per object, where objects have two and a half edges), besides the edges
- * themselves; the result takes 12 and a quarter per node. 16 bytes per node, and the edges, are
+ * themselves; the result takes 13 per node. 16 bytes per node, and the edges, are
  * accessed at random and should be memory; the rest may as well be in files. A search with more
  * pending edges than there are nodes takes 16 bytes for each of these.
  *

@@ -11,6 +11,14 @@
 #include <inttypes.h>
 #include <string.h>
 
+HEAP_MUST_CHECK
+static struct heap_error *find_root_levels(struct heap_graph *graph);
+
+static void cleanup_graph(struct heap_graph **graph)
+{
+	heap_graph_destroy(*graph);
+}
+
 struct heap_error *heap_graph_create_bare(struct heap_snapshot *snapshot,
 					  struct heap_graph **result)
 {
@@ -22,12 +30,13 @@ struct heap_error *heap_graph_create_bare(struct heap_snapshot *snapshot,
 					 "%" PRIu64 " pointers in roots are too many for 32 bits",
 					 snapshot->root_edge_count);
 
-	struct heap_graph *graph = calloc(1, sizeof(*graph));
+	CLEANUP(cleanup_graph) struct heap_graph *graph = calloc(1, sizeof(*graph));
 
 	if (!graph)
 		return heap_error_out_of_memory();
 	graph->snapshot = snapshot;
-	*result = graph;
+	HEAP_TRY(find_root_levels(graph));
+	*result = keep(graph);
 	return NULL;
 }
 
@@ -49,6 +58,7 @@ void heap_graph_destroy(struct heap_graph *graph)
 	heap_column_destroy(graph->reach);
 	heap_column_destroy(graph->reached);
 	heap_column_destroy(graph->distance);
+	free(graph->root_levels);
 	free(graph);
 }
 
@@ -232,7 +242,7 @@ unsigned heap_root_rank(const struct heap_root *root)
 	return ranks[root->kind];
 }
 
-enum heap_root_level heap_root_level(const struct heap_graph *graph, const struct heap_root *root)
+static enum heap_root_level level_of_kind(uint8_t kind)
 {
 	static const uint8_t levels[HEAP_ROOT_KINDS] = {
 		[HEAP_ROOT_GLOBAL] = HEAP_LEVEL_VARIABLE,
@@ -244,15 +254,67 @@ enum heap_root_level heap_root_level(const struct heap_graph *graph, const struc
 		[HEAP_ROOT_MAPPING] = HEAP_LEVEL_WORD,
 	};
 
-	return graph->is_conservative ? HEAP_LEVEL_VARIABLE : levels[root->kind];
+	return levels[kind];
+}
+
+// True for a variable of a call that is known.
+static bool has_call(const struct heap_snapshot *snapshot, const struct heap_root *root)
+{
+	return root->kind == HEAP_ROOT_LOCAL && root->thread < snapshot->thread_count &&
+	       root->frame < snapshot->frame_count;
+}
+
+// Frames have higher numbers further out. @param outermost  [threads] of those whose variables hold objects
+static uint8_t find_level(const struct heap_snapshot *snapshot, const struct heap_root *root,
+			  const uint32_t *outermost)
+{
+	uint32_t most = HEAP_LEVEL_DATA - 1, depth;
+
+	if (!has_call(snapshot, root))
+		return (uint8_t)level_of_kind(root->kind);
+	if (root->frame >= outermost[root->thread])
+		return HEAP_LEVEL_VARIABLE; // as those of the calls further out, which hold nothing
+	depth = outermost[root->thread] - root->frame;
+	return (uint8_t)(depth < most ? depth : most);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *find_root_levels(struct heap_graph *graph)
+{
+	const struct heap_snapshot *snapshot = graph->snapshot;
+	CLEANUP_FREE uint32_t *outermost =
+		calloc((size_t)snapshot->thread_count + 1, sizeof(*outermost));
+
+	graph->root_levels = calloc((size_t)snapshot->root_count + 1, 1);
+	if (!outermost || !graph->root_levels)
+		return heap_error_out_of_memory();
+	for (uint64_t i = 0; i < snapshot->root_edge_count; i++) {
+		const struct heap_root *root = &snapshot->roots[snapshot->root_edges[i].root];
+
+		if (has_call(snapshot, root) && root->frame > outermost[root->thread])
+			outermost[root->thread] = root->frame;
+	}
+	graph->levels = UINT64_C(1) << HEAP_LEVEL_VARIABLE | UINT64_C(1) << HEAP_LEVEL_DATA;
+	for (heap_root_id i = 0; i < snapshot->root_count; i++) {
+		graph->root_levels[i] = find_level(snapshot, &snapshot->roots[i], outermost);
+		graph->levels |= UINT64_C(1) << graph->root_levels[i];
+	}
+	return NULL;
+}
+
+enum heap_root_level heap_root_level(const struct heap_graph *graph, const struct heap_root *root)
+{
+	return graph->is_conservative ? HEAP_LEVEL_VARIABLE
+				      : graph->root_levels[root - graph->snapshot->roots];
 }
 
 enum heap_root_level heap_root_edge_level(const struct heap_graph *graph,
 					  const struct heap_root_edge *edge)
 {
-	enum heap_root_level level = heap_root_level(graph, &graph->snapshot->roots[edge->root]);
+	enum heap_root_level level =
+		graph->is_conservative ? HEAP_LEVEL_VARIABLE : graph->root_levels[edge->root];
 
-	if (level == HEAP_LEVEL_VARIABLE && !graph->is_conservative && edge->interior > 0 &&
+	if (level < HEAP_LEVEL_DATA && !graph->is_conservative && edge->interior > 0 &&
 	    !(edge->flags & HEAP_EDGE_TYPED))
 		return HEAP_LEVEL_DATA;
 	return level;

@@ -56,6 +56,8 @@ struct heap_graph {
 	unsigned passes;
 	/** all roots are of one level: set it before the first answer, or never */
 	bool is_conservative;
+	uint8_t *root_levels; /**< [roots] private: enum heap_root_level */
+	uint64_t levels;      /**< a bit for each level that any root edge may have */
 };
 
 /**
@@ -66,12 +68,22 @@ struct heap_graph {
  * that reaches it, and only pointers from its own level count for who dominates it: those of its
  * level's roots, and those of objects of that level. Unsurer roots keep alive what nothing surer
  * reaches, and break no dominance.
+ *
+ * In the same way the variables of a call only use what those of its callers hold, and what global
+ * variables hold: it outlives the call.
+ *
+ *	main      table ──▶ slots ──▶ entry          table retains all: entry and name are
+ *	 find     entry ──────────────▲  │           parameters and iterators of calls
+ *	  compare name ──────────────────▼ name
  */
 enum heap_root_level {
-	HEAP_LEVEL_VARIABLE, /**< variables; where all roots count alike, all roots */
+	/** global and thread-local variables, and those of the outermost call of a thread whose
+	 *  variables hold objects, such as main; where all roots count alike, all roots */
+	HEAP_LEVEL_VARIABLE,
+	HEAP_LEVEL_CALL, /**< variables of what that calls, + 1 for each further call */
 	/** data of modules that no symbol names; what a variable's untyped pointer into the middle
 	 *  of an object leads to */
-	HEAP_LEVEL_DATA,
+	HEAP_LEVEL_DATA = 62,
 	HEAP_LEVEL_WORD, /**< words of stacks, registers and mappings that no variable explains */
 	HEAP_LEVELS,
 };
@@ -136,19 +148,10 @@ unsigned heap_root_rank(const struct heap_root *root);
 /** The level of most edges of a root; HEAP_LEVEL_VARIABLE for all if the graph is conservative. */
 enum heap_root_level heap_root_level(const struct heap_graph *graph, const struct heap_root *root);
 
-/** The level of an object, of two bits per object. */
-static inline enum heap_root_level heap_level_get(const uint8_t *levels, heap_object_id object)
+/** True if a root edge may have a level; there are few such levels. */
+static inline bool heap_graph_has_level(const struct heap_graph *graph, enum heap_root_level level)
 {
-	unsigned level = levels[object / 4] >> object % 4 * 2 & 3u;
-
-	return level < HEAP_LEVELS ? level : HEAP_LEVEL_WORD; // a side file may have been made up
-}
-
-/** Sets the level of an object whose level was 0. */
-static inline void heap_level_set(uint8_t *levels, heap_object_id object,
-				  enum heap_root_level level)
-{
-	levels[object / 4] |= (uint8_t)((unsigned)level << object % 4 * 2);
+	return graph->levels >> level & 1;
 }
 
 /** The level of a root edge. */

@@ -98,8 +98,10 @@ struct heap_error *heap_retained_by_set(const struct heap_graph *graph, const ui
 	HEAP_TRY(heap_bfs_init(&search.bfs, snapshot));
 	HEAP_TRY(heap_column_create(search.bfs.words, sizeof(*search.before), &search.before));
 	HEAP_TRY(heap_column_create(search.bfs.words, sizeof(*search.others), &search.others));
-	for (enum heap_root_level level = 0; level < HEAP_LEVELS; level++)
-		HEAP_TRY(search_level(&search, level));
+	for (enum heap_root_level level = 0; level < HEAP_LEVELS; level++) {
+		if (heap_graph_has_level(graph, level))
+			HEAP_TRY(search_level(&search, level));
+	}
 	for (size_t i = 0; i < search.bfs.words; i++) {
 		uint64_t bits = search.bfs.visited[i] & ~search.others[i];
 

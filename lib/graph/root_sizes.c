@@ -51,7 +51,7 @@ struct heap_root_sizes {
 	uint32_t *first;            // [tops + 1] edges of a top
 	uint32_t *targets;          // tops of lower numbers
 	uint32_t *top_of;           // [objects] or NO_TOP
-	uint8_t *levels;            // [objects / 4 + 1] two bits per object
+	uint8_t *levels;            // [objects] enum heap_root_level
 	uint8_t *pointed;           // a bit per object: some object points to it
 };
 
@@ -185,7 +185,7 @@ static inline void add_size(const struct tops *tops, struct heap_root_sizes *siz
 
 	if (component == HEAP_NO_COMPONENT)
 		return;
-	heap_level_set(sizes->levels, object, heap_components_level(components, component));
+	sizes->levels[object] = (uint8_t)heap_components_level(components, component);
 	components->of[object] = tops->number[component];
 	size = &sizes->top_sizes[components->of[object]];
 	size->objects++;
@@ -247,7 +247,7 @@ static void note_edges(const struct connecting *connecting, const struct heap_ro
 			  heap_root_edge_level(graph, edge), edge->target);
 	}
 	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
-		enum heap_root_level level = heap_level_get(sizes->levels, i);
+		enum heap_root_level level = sizes->levels[i];
 		uint32_t source = sizes->top_of[i];
 
 		for (uint32_t j = snapshot->edge_first[i]; j < snapshot->edge_first[i + 1]; j++) {
@@ -331,7 +331,7 @@ static struct heap_error *condense(struct heap_root_sizes *sizes)
 	heap_column_destroy(tops.components.members);
 	tops.components.members = NULL;
 	HEAP_TRY(heap_progress_report(tops.progress, "roots: tops", 0, 1));
-	HEAP_TRY(heap_column_create((size_t)snapshot->object_count / 4 + 1, 1, &sizes->levels));
+	HEAP_TRY(heap_column_create((size_t)snapshot->object_count + 1, 1, &sizes->levels));
 	HEAP_TRY(heap_column_create((size_t)sizes->tops + 1, sizeof(*sizes->top_sizes),
 				    &sizes->top_sizes));
 	HEAP_TRY(add_sizes(&tops, sizes));
@@ -584,8 +584,7 @@ static struct heap_error *measure_exclusive(const struct heap_root_sizes *sizes,
 		const struct heap_root_edge *edge = &snapshot->root_edges[i];
 
 		if (!heap_bit_get(sizes->pointed, edge->target) &&
-		    heap_root_edge_level(sizes->graph, edge) ==
-			    heap_level_get(sizes->levels, edge->target))
+		    heap_root_edge_level(sizes->graph, edge) == sizes->levels[edge->target])
 			held[count++] = (struct held){ edge->target, group[edge->root] };
 	}
 	qsort(held, count, sizeof(*held), compare_held);

@@ -73,7 +73,7 @@ struct heap_joint_sizes {
 };
 
 /**
- * Linear in objects and edges; 4 bytes per object, and 20 for each top and 4 for each edge between
+ * Linear in objects and edges; 5 bytes per object, and 20 for each top and 4 for each edge between
  * tops. While it works it takes as much as heap_components_init(), and 8 bytes for each component.
  *
  * @param graph  must outlive the result; its snapshot need not have SIZE until sizes are measured

@@ -411,8 +411,9 @@ const struct command roots_command = {
 		"--by groups them by file, thread...; --globals shows only variables of modules,\n"
 		"--stack those of threads' frames, and each word of stacks.\n\n"
 		"Words of stacks and registers that no variable explains are often stale. They\n"
-		"hold only objects that nothing else holds, and take none from a variable; with\n"
-		"--conservative they count like variables.\n\n"
+		"hold only objects that nothing else holds, and take none from a variable. So do\n"
+		"variables of a call what those of its callers hold, and global ones. With\n"
+		"--conservative all roots count alike.\n\n"
 		"  roots\n"
 		"  roots --min 1M --all\n"
 		"  roots --by thread --stack",

@@ -90,6 +90,9 @@ static inline uint32_t random_interior(void)
  */
 static inline void model_init_random(struct heap_snapshot *model)
 {
+	static struct heap_thread threads[2];
+	static struct heap_frame frames[6];
+
 	// Small graphs have the interesting shapes, so half of them are.
 	uint32_t objects = 1 + random_below(random_below(2) ? MAX_OBJECTS : 12);
 	uint32_t edges = random_below(objects * 3), roots = 1 + random_below(MAX_ROOTS);
@@ -107,8 +110,15 @@ static inline void model_init_random(struct heap_snapshot *model)
 	qsort(random, edges, sizeof(*random), compare_sources);
 	model_set_edges(model, random);
 	free(random);
-	for (uint32_t i = 0; i < roots; i++)
+	model->thread_count = 2;
+	model->frame_count = 6;
+	model->threads = threads;
+	model->frames = frames;
+	for (uint32_t i = 0; i < roots; i++) {
 		model->roots[i].kind = (uint8_t)random_below(HEAP_ROOT_KINDS);
+		model->roots[i].thread = random_below(model->thread_count);
+		model->roots[i].frame = model->roots[i].thread * 3 + random_below(3);
+	}
 	for (uint32_t i = 0, root = 0; i < root_edges; i++) {
 		root += random_below(2);
 		model->root_edges[i] = (struct heap_root_edge){
@@ -135,6 +145,22 @@ struct model_limits {
 
 #define MODEL_NO_LIMITS ((struct model_limits){ .without = UINT32_MAX, .root = UINT32_MAX })
 
+/** The calls between a variable's and the outermost one of its thread that holds objects. */
+static inline uint8_t model_call_level(const struct heap_snapshot *model,
+				       const struct heap_root *root)
+{
+	uint32_t outermost = 0;
+
+	for (uint64_t i = 0; i < model->root_edge_count; i++) {
+		const struct heap_root *other = &model->roots[model->root_edges[i].root];
+
+		if (other->kind == HEAP_ROOT_LOCAL && other->thread == root->thread &&
+		    other->frame > outermost)
+			outermost = other->frame;
+	}
+	return model->frame_count > 0 ? (uint8_t)(outermost - root->frame) : 0;
+}
+
 /** A root edge's level as lib/graph/graph.h tells it. */
 static inline uint8_t model_edge_level(const struct heap_snapshot *model,
 				       const struct heap_root_edge *edge)
@@ -142,10 +168,10 @@ static inline uint8_t model_edge_level(const struct heap_snapshot *model,
 	uint8_t kind = model->roots[edge->root].kind;
 
 	if (kind == HEAP_ROOT_REGISTER || kind == HEAP_ROOT_STACK || kind == HEAP_ROOT_MAPPING)
-		return 2;
-	if (kind == HEAP_ROOT_SEGMENT)
-		return 1;
-	return edge->interior && !(edge->flags & HEAP_EDGE_TYPED) ? 1 : 0;
+		return HEAP_LEVEL_WORD;
+	if (kind == HEAP_ROOT_SEGMENT || (edge->interior && !(edge->flags & HEAP_EDGE_TYPED)))
+		return HEAP_LEVEL_DATA;
+	return kind == HEAP_ROOT_LOCAL ? model_call_level(model, &model->roots[edge->root]) : 0;
 }
 
 /** Marks the objects that can be reached within limits. @param reached  [objects] */
