@@ -231,7 +231,8 @@ struct heap_error *heap_graph_need_leaked(struct heap_graph *graph)
 	return NULL;
 }
 
-unsigned heap_root_rank(const struct heap_root *root)
+// By how much its name tells: 0 for a variable.
+static unsigned rank_of_name(const struct heap_root *root)
 {
 	static const uint8_t ranks[HEAP_ROOT_KINDS] = {
 		[HEAP_ROOT_GLOBAL] = 0,   [HEAP_ROOT_THREAD_LOCAL] = 0, [HEAP_ROOT_LOCAL] = 0,
@@ -240,6 +241,16 @@ unsigned heap_root_rank(const struct heap_root *root)
 	};
 
 	return ranks[root->kind];
+}
+
+bool heap_root_is_named(const struct heap_root *root)
+{
+	return rank_of_name(root) == 0;
+}
+
+unsigned heap_root_rank(const struct heap_graph *graph, const struct heap_root *root)
+{
+	return rank_of_name(root) * HEAP_LEVELS + heap_root_level(graph, root);
 }
 
 static enum heap_root_level level_of_kind(uint8_t kind)
@@ -330,7 +341,7 @@ static struct heap_error *note_distances(const struct heap_graph *graph, struct 
 	for (uint64_t i = 0; i < snapshot->root_edge_count; i++) {
 		const struct heap_root_edge *edge = &snapshot->root_edges[i];
 
-		if ((heap_root_rank(&snapshot->roots[edge->root]) == 0) == named)
+		if (heap_root_is_named(&snapshot->roots[edge->root]) == named)
 			heap_bfs_add(bfs, edge->target);
 	}
 	return heap_bfs_run(

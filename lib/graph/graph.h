@@ -89,6 +89,7 @@ enum heap_root_level {
 };
 
 enum {
+	HEAP_RANK_BITS = 8,
 	/**
 	 * Passes over all edges for the referrers of a few objects, before the graph is transposed
 	 * all the same: that takes as long as forty passes, and eight bytes for each edge.
@@ -142,8 +143,14 @@ static inline bool heap_graph_is_leaked(const struct heap_graph *graph, heap_obj
 HEAP_MUST_CHECK
 struct heap_error *heap_graph_need_distance(struct heap_graph *graph);
 
-/** The rank of a root by how much its name tells people: 0, a variable's, is the best. */
-unsigned heap_root_rank(const struct heap_root *root);
+/** True for a variable. */
+bool heap_root_is_named(const struct heap_root *root);
+
+/**
+ * The rank of a root, less than 2^HEAP_RANK_BITS, by how much its name tells people, and then by its level: the
+ * best has the least.
+ */
+unsigned heap_root_rank(const struct heap_graph *graph, const struct heap_root *root);
 
 /** The level of most edges of a root; HEAP_LEVEL_VARIABLE for all if the graph is conservative. */
 enum heap_root_level heap_root_level(const struct heap_graph *graph, const struct heap_root *root);

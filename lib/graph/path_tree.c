@@ -6,7 +6,7 @@
 #include "lib/base/column.h"
 
 enum {
-	RANK_SHIFT = 30,
+	RANK_SHIFT = 32 - HEAP_RANK_BITS,
 	MAX_COST = (1 << RANK_SHIFT) - 1,
 };
 
@@ -57,7 +57,7 @@ static void offer_roots(struct search *search)
 
 	for (uint32_t i = 0; i < snapshot->root_edge_count; i++) {
 		const struct heap_root_edge *edge = &snapshot->root_edges[i];
-		uint32_t rank = heap_root_rank(&snapshot->roots[edge->root]);
+		uint32_t rank = heap_root_rank(search->tree.graph, &snapshot->roots[edge->root]);
 
 		if (!search->typed_only || (edge->flags & HEAP_EDGE_TYPED))
 			offer(search, edge->target, i, true,

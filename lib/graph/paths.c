@@ -197,7 +197,7 @@ static void offer_root_edge(const struct search *search, uint64_t index, uint64_
 {
 	const struct heap_snapshot *snapshot = search->graph->snapshot;
 	const struct heap_root_edge *edge = &snapshot->root_edges[index];
-	uint64_t rank = heap_root_rank(&snapshot->roots[edge->root]);
+	uint64_t rank = heap_root_rank(search->graph, &snapshot->roots[edge->root]);
 	uint64_t offer =
 		(rank << 48) + search->cost[edge->target] + cost_of(edge->interior, edge->flags);
 

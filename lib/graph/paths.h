@@ -8,7 +8,7 @@
  *	root ─ root edge ─▶ object ─ edge ─▶ object ─ edge ─▶ the object
  *
  * Among several shortest paths, one from a root with a name goes before those from words of stacks
- * and segments; then the one with the fewest doubtful pointers, which are those that no type calls
+ * and segments, and one of the surest level (enum heap_root_level) before the others; then the one with the fewest doubtful pointers, which are those that no type calls
  * pointers and those into the middle of an object; then the one by the first pointers.
  */
 

@@ -420,7 +420,7 @@ static bool is_shown(const struct view *view, const struct holder *holder, uint6
 	if (chosen < width)
 		return true;
 	return holder->object == HEAP_NO_NODE && chosen < default_widths[1] &&
-	       heap_root_rank(&snapshot->roots[snapshot->root_edges[holder->root_edge].root]) == 0;
+	       heap_root_is_named(&snapshot->roots[snapshot->root_edges[holder->root_edge].root]);
 }
 
 static struct choice choose(const struct view *view, const struct held *held)

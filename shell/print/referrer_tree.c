@@ -37,8 +37,8 @@ static struct pointer root_pointer(const struct holder_tree *tree, uint32_t edge
 {
 	const struct heap_snapshot *snapshot = tree->graph->snapshot;
 	uint32_t root = snapshot->root_edges[edge].root;
-	uint64_t rank = heap_root_rank(&snapshot->roots[root]);
-	uint64_t place = rank == 0 ? PLACE_NAMED : PLACE_NAMELESS;
+	uint64_t rank = heap_root_rank(tree->graph, &snapshot->roots[root]);
+	uint64_t place = heap_root_is_named(&snapshot->roots[root]) ? PLACE_NAMED : PLACE_NAMELESS;
 
 	return (struct pointer){
 		.rank = place << PLACE_SHIFT | rank << DOUBT_SHIFT | root,

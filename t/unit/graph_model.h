@@ -161,6 +161,25 @@ static inline uint8_t model_call_level(const struct heap_snapshot *model,
 	return model->frame_count > 0 ? (uint8_t)(outermost - root->frame) : 0;
 }
 
+/** A root's rank: variables first, by the calls between them and the outermost one, then registers... */
+static inline uint32_t model_rank(const struct heap_snapshot *model, const struct heap_root *root)
+{
+	switch (root->kind) {
+	case HEAP_ROOT_LOCAL:
+		return model_call_level(model, root);
+	case HEAP_ROOT_REGISTER:
+		return 1 * HEAP_LEVELS + HEAP_LEVEL_WORD;
+	case HEAP_ROOT_SEGMENT:
+		return 2 * HEAP_LEVELS + HEAP_LEVEL_DATA;
+	case HEAP_ROOT_STACK:
+		return 2 * HEAP_LEVELS + HEAP_LEVEL_WORD;
+	case HEAP_ROOT_MAPPING:
+		return 3 * HEAP_LEVELS + HEAP_LEVEL_WORD;
+	default:
+		return 0;
+	}
+}
+
 /** A root edge's level as lib/graph/graph.h tells it. */
 static inline uint8_t model_edge_level(const struct heap_snapshot *model,
 				       const struct heap_root_edge *edge)

@@ -28,7 +28,7 @@ static struct measure measure(const struct heap_graph *graph, const struct heap_
 	const struct heap_snapshot *model = graph->snapshot;
 	const struct heap_root_edge *root = &model->root_edges[path->root_edge];
 	struct measure result = { .length = path->count,
-				  .rank = heap_root_rank(&model->roots[root->root]),
+				  .rank = model_rank(model, &model->roots[root->root]),
 				  .doubt = doubt_of(root->interior, root->flags) };
 	heap_object_id at = root->target;
 

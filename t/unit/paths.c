@@ -34,7 +34,7 @@ static struct measure measure_root_edge(const struct heap_snapshot *model, uint6
 {
 	const struct heap_root_edge *edge = &model->root_edges[index];
 
-	return (struct measure){ .rank = heap_root_rank(&model->roots[edge->root]),
+	return (struct measure){ .rank = model_rank(model, &model->roots[edge->root]),
 				 .doubt = doubt_of(edge->interior, edge->flags) };
 }
 
