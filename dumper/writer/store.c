@@ -315,19 +315,27 @@ static struct heap_error *drop_types(struct capture *capture)
 
 // Marks the types of all that the snapshot has, and the few basic ones: symbols may name them, such as those
 // of std::any.
-static void need_types(const struct capture *capture, bool *needed)
+HEAP_MUST_CHECK
+static struct heap_error *need_types(const struct capture *capture, bool *needed)
 {
 	const struct heap_snapshot *snapshot = &capture->snapshot;
+	const struct names *names = &capture->names;
+	CLEANUP_FREE uint32_t *counts = NULL;
 
 	needed[HEAP_NO_TYPE] = true;
 	for (heap_type_id i = 1; i < snapshot->types.count; i++)
 		needed[i] = snapshot->types.types[i].kind == HEAP_TYPE_BASE;
-	for (heap_object_id i = 0; capture->names.of && i < capture->objects.count; i++)
-		needed[names_type(&capture->names, i)] = needed[snapshot->conflict_type[i]] = true;
+	if (names->of)
+		HEAP_TRY(names_count(names, capture->objects.count, &counts));
+	for (uint32_t i = 0; counts && i < names->count; i++)
+		needed[names_get(names, i)->type] |= counts[i] > 0;
+	for (heap_object_id i = 0; counts && i < capture->objects.count; i++)
+		needed[snapshot->conflict_type[i]] = true;
 	for (uint32_t i = 0; i < snapshot->part_count; i++)
 		needed[snapshot->parts[i].type] = true;
 	for (heap_root_id i = 0; i < snapshot->root_count; i++)
 		needed[snapshot->roots[i].type] = true;
+	return NULL;
 }
 
 // Gives all types in the snapshot new numbers.
@@ -356,7 +364,7 @@ struct heap_error *store_keep_types(struct capture *capture)
 
 	if (!needed || !map)
 		return heap_error_out_of_memory();
-	need_types(capture, needed);
+	HEAP_TRY(need_types(capture, needed));
 	HEAP_TRY(prune_types(types, needed, map, &kept));
 	heap_types_deinit(types);
 	*types = kept;

@@ -301,19 +301,15 @@ static void release_piece(void *result)
 HEAP_MUST_CHECK
 static struct heap_error *visit_types(struct inference *inference)
 {
-	CLEANUP_FREE uint8_t *visited = calloc(inference->layouts.types->count / 8 + 1, 1);
+	CLEANUP_FREE uint32_t *counts = NULL;
 	const struct heap_repetition *repetition;
 
-	if (!visited)
-		return heap_error_out_of_memory();
-	for (heap_object_id i = 0; i < inference->capture->objects.count; i++) {
-		heap_type_id type = inference_type(inference, i);
-
-		if (type == HEAP_NO_TYPE || heap_bit_get(visited, type))
+	HEAP_TRY(inference_count_types(inference, &counts));
+	for (heap_type_id id = 1; id < inference->layouts.types->count; id++) {
+		if (counts[id] == 0)
 			continue;
-		heap_bit_set(visited, type);
-		held_parts_concern(inference->held, type);
-		HEAP_TRY(heap_repetitions_find(&inference->repetitions, type, &repetition));
+		held_parts_concern(inference->held, id);
+		HEAP_TRY(heap_repetitions_find(&inference->repetitions, id, &repetition));
 	}
 	return NULL;
 }

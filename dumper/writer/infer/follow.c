@@ -296,15 +296,17 @@ bool inference_is_raw(const struct inference *inference, heap_object_id object, 
 
 struct heap_error *inference_count_types(const struct inference *inference, uint32_t **result)
 {
-	heap_object_id objects = inference->capture->objects.count;
+	const struct names *names = &inference->capture->names;
 	uint32_t *counts = calloc((size_t)inference->layouts.types->count + 1, sizeof(*counts));
+	CLEANUP_FREE uint32_t *of_names = NULL;
 
 	*result = counts;
 	if (!counts)
 		return heap_error_out_of_memory();
-	for (heap_object_id i = 0; i < objects; i++)
-		counts[inference_type(inference, i)]++;
-	progress_steps(objects);
+	HEAP_TRY(names_count(names, inference->capture->objects.count, &of_names));
+	for (uint32_t i = 0; i < names->count; i++)
+		counts[names_get(names, i)->type] += of_names[i];
+	progress_steps(inference->capture->objects.count);
 	return NULL;
 }
 

@@ -87,6 +87,16 @@ struct heap_error *names_set(struct names *names, heap_object_id object, heap_ty
 	return awaited & NAME_WAITS ? names_await(names, object, awaited >> NAME_FLAGS) : NULL;
 }
 
+struct heap_error *names_count(const struct names *names, heap_object_id objects, uint32_t **counts)
+{
+	*counts = calloc((size_t)names->count + 1, sizeof(**counts));
+	if (!*counts)
+		return heap_error_out_of_memory();
+	for (heap_object_id i = 0; i < objects; i++)
+		(*counts)[names_number(names, i)]++;
+	return NULL;
+}
+
 void names_renumber(struct names *names, const heap_type_id *map)
 {
 	for (uint32_t i = 0; i < names->count; i++)

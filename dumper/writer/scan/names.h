@@ -99,12 +99,18 @@ HEAP_MUST_CHECK
 struct heap_error *names_set(struct names *names, heap_object_id object, heap_type_id type,
 			     uint64_t elements, enum heap_evidence evidence);
 
-/** The name of an object. */
-static inline const struct name *names_of(const struct names *names, heap_object_id object)
+/** The number of an object's name. */
+static inline uint32_t names_number(const struct names *names, heap_object_id object)
 {
 	uint32_t of = names->of[object];
 
-	return names_get(names, of & NAME_WAITS ? 0 : of >> NAME_FLAGS);
+	return of & NAME_WAITS ? 0 : of >> NAME_FLAGS;
+}
+
+/** The name of an object. */
+static inline const struct name *names_of(const struct names *names, heap_object_id object)
+{
+	return names_get(names, names_number(names, object));
 }
 
 /** The type of an object, or HEAP_NO_TYPE. Thread-safe while names are found, and awaited. */
@@ -115,6 +121,15 @@ static inline heap_type_id names_type(const struct names *names, heap_object_id 
 
 /** Gives all types new numbers. From then on no name is found. */
 void names_renumber(struct names *names, const heap_type_id *map);
+
+/**
+ * Counts the objects of each name, which takes a fraction of the time to look at each object's type.
+ *
+ * @param counts  gets an array [names->count] by number, to be freed by the caller
+ */
+HEAP_MUST_CHECK
+struct heap_error *names_count(const struct names *names, heap_object_id objects,
+			       uint32_t **counts);
 
 /** True if no guess led to the object's name. Thread-safe while names are found. */
 static inline bool names_is_sure(const struct names *names, heap_object_id object)
