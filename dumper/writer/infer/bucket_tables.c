@@ -4,6 +4,7 @@
 #include "dumper/writer/base/progress.h"
 #include "dumper/writer/infer/class_names.h"
 #include "dumper/writer/infer/inference.h"
+#include "dumper/writer/infer/inner_edges.h"
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/search.h"
@@ -403,9 +404,12 @@ static struct heap_error *find_tables(struct search *search)
 {
 	const struct inference *inference = search->inference;
 	const struct capture *capture = inference->capture;
+	const struct heap_snapshot *snapshot = &capture->snapshot;
+	const heap_object_id count = capture->objects.count;
 	const struct pools *pools = &inference->pools;
 
-	for (heap_object_id i = 0; i < capture->objects.count && !progress_is_late(); i++) {
+	for (heap_object_id i = inner_edges_next(snapshot, 0, count);
+	     i < count && !progress_is_late(); i = inner_edges_next(snapshot, i + 1, count)) {
 		heap_type_id type = names_type(&capture->names, i);
 		uint64_t prefix = inference_prefix(inference, i);
 

@@ -2,6 +2,7 @@
 #include "dumper/writer/infer/unaligned_texts.h"
 
 #include "dumper/writer/base/progress.h"
+#include "dumper/writer/infer/inner_edges.h"
 #include "lib/base/cleanup.h"
 
 #include <stdlib.h>
@@ -48,6 +49,8 @@ static struct heap_error *follow(struct inference *inference, heap_object_id sou
 
 struct heap_error *unaligned_texts_hint(struct inference *inference)
 {
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	const heap_object_id count = inference->capture->objects.count;
 	heap_type_id character = heap_types_find(inference->layouts.types, "char", 0);
 	CLEANUP_FREE uint64_t *words = malloc((CONTENT_WORDS + 1) * sizeof(*words));
 
@@ -56,8 +59,8 @@ struct heap_error *unaligned_texts_hint(struct inference *inference)
 	// Where no sites are known, no kind of block tells if the bytes before a text are a struct's.
 	if (character == HEAP_NO_TYPE || !inference_has_sites(inference))
 		return NULL;
-	for (heap_object_id i = 0; i < inference->capture->objects.count && !progress_is_late();
-	     i++)
+	for (heap_object_id i = inner_edges_next(snapshot, 0, count);
+	     i < count && !progress_is_late(); i = inner_edges_next(snapshot, i + 1, count))
 		HEAP_TRY(follow(inference, i, character, words));
 	return NULL;
 }
