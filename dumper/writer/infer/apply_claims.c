@@ -10,7 +10,6 @@
 enum {
 	PIECE = 4096,           // positions of claims: whole words
 	PREFETCH_DISTANCE = 12, // claims
-	MANY = 8,               // claims on one object in so many, or edges, take much memory
 };
 
 struct applying {
@@ -168,13 +167,8 @@ static struct heap_error *name_all(struct applying *applying)
 struct heap_error *claims_apply(struct inference *inference, enum rank rank)
 {
 	const struct claim_queue *taken = claims_take(&inference->claims, rank);
-	size_t many = inference->capture->objects.count / MANY;
-
 	frontier_begin(inference);
 	HEAP_TRY(name_all(&(struct applying){ inference, taken, rank }));
-	// Nothing reads members before all is settled. No object is named more than once per rank, so this is rare.
-	if (taken->count > many || inference->frontier.pieces.count > many / FRONTIER_PIECE + 1)
-		kinds_drop_members(&inference->kinds);
 	HEAP_TRY(frontier_follow(inference, taken));
 	claims_taken(&inference->claims);
 	return NULL;

@@ -8,6 +8,7 @@
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/hash_table.h"
+#include "lib/base/parallel.h"
 #include "lib/base/prefetch.h"
 
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 enum {
 	POINTER_TAG = UINT8_MAX, // in place of a common prefix: the tag is a pointer
 	PREFETCH_DISTANCE = 16,  // members
+	WORTH_THREADS = 1 << 16, // objects that take longer to count than threads to start
 };
 
 static bool is_same(const struct kind *one, const struct kind *other)
@@ -309,39 +311,70 @@ struct heap_error *kinds_sort(struct inference *inference)
 	return error ? error : sort_members(inference);
 }
 
-void kinds_drop_members(struct kinds *kinds)
-{
-	free(kinds->members);
-	kinds->members = NULL;
-}
+// The members of a kind among the objects of a thread.
+struct members {
+	uint32_t good, hinted, free;
+};
 
-struct heap_error *kinds_restore_members(struct inference *inference)
-{
-	return inference->kinds.members ? NULL : list_members(inference);
-}
+struct counting {
+	const struct inference *inference;
+	struct members *members; // [threads * kinds]
+	unsigned threads;
+};
 
-void kinds_count(struct inference *inference)
+// By address: columns are read in order.
+HEAP_MUST_CHECK
+static struct heap_error *count_members(void *context, size_t thread)
 {
+	const struct counting *counting = context;
+	const struct inference *inference = counting->inference;
 	const struct claims *claims = &inference->claims;
-	struct kinds *kinds = &inference->kinds;
-	heap_object_id objects = inference->capture->objects.count;
-	uint64_t changes = claims->changes + inference->hints.count;
+	struct members *members = counting->members + thread * inference->kinds.count;
+	uint64_t objects = inference->capture->objects.count;
+	heap_object_id end = (heap_object_id)(objects * (thread + 1) / counting->threads);
 
-	if (kinds->counted == changes)
-		return;
-	kinds->counted = changes;
-	for (uint32_t i = 0; i < kinds->count; i++)
-		kinds->kinds[i].good = kinds->kinds[i].hinted = kinds->kinds[i].free = 0;
-	// By address: columns are read in order.
-	for (heap_object_id i = 0; i < objects; i++) {
-		struct kind *kind = &kinds->kinds[kinds_of(inference, i)];
+	for (heap_object_id i = (heap_object_id)(objects * thread / counting->threads); i < end;
+	     i++) {
+		struct members *kind = &members[kinds_of(inference, i)];
 		bool is_good = claims_are_good(claims, i);
 
 		kind->good += is_good;
 		kind->hinted += !is_good && hints_have(&inference->hints, i);
 		kind->free += claims->rank[i] == RANK_NONE;
 	}
+	return NULL;
+}
+
+struct heap_error *kinds_count(struct inference *inference)
+{
+	struct kinds *kinds = &inference->kinds;
+	heap_object_id objects = inference->capture->objects.count;
+	uint64_t changes = inference->claims.changes + inference->hints.count;
+	unsigned threads = objects < WORTH_THREADS ? 1 : heap_parallel_threads();
+	CLEANUP_FREE struct members *members = NULL;
+
+	if (kinds->counted == changes)
+		return NULL;
+	members = calloc((size_t)kinds->count * threads + 1, sizeof(*members));
+	if (!members)
+		return heap_error_out_of_memory();
+	HEAP_TRY(heap_parallel_share(threads, count_members,
+				     &(struct counting){ inference, members, threads }));
+	kinds->counted = changes;
+	for (uint32_t i = 0; i < kinds->count; i++) {
+		struct kind *kind = &kinds->kinds[i];
+
+		kind->good = kind->hinted = kind->free = 0;
+		for (unsigned j = 0; j < threads; j++) {
+			const struct members *part = &members[(size_t)j * kinds->count + i];
+
+			kind->good += part->good;
+			kind->hinted += part->hinted;
+			kind->free += part->free;
+		}
+	}
 	progress_steps(objects);
+	return NULL;
 }
 
 heap_object_id kinds_member(const struct inference *inference, const struct kind *kind,

@@ -38,7 +38,7 @@ struct kind {
 struct kinds {
 	struct kind *kinds; /**< [count] by site, by tag, by size */
 	uint32_t count, capacity;
-	heap_object_id *members; /**< [objects] by kind; NULL while many claims are applied */
+	heap_object_id *members; /**< [objects] by kind */
 	/**< [kinds of objects] of all objects of that kind; NULL when they differ in tags or prefixes */
 	uint32_t *of_kind;
 	uint32_t *of;    /**< [objects] its kind; NULL: see of_kind, and kinds_of() */
@@ -67,7 +67,8 @@ heap_object_id kinds_member(const struct inference *inference, const struct kind
 			    uint32_t number);
 
 /** Counts the members of each kind, unless nothing has changed since. */
-void kinds_count(struct inference *inference);
+HEAP_MUST_CHECK
+struct heap_error *kinds_count(struct inference *inference);
 
 /** Bytes of a kind's size that the program may not have asked for. */
 uint64_t kinds_slack(const struct inference *inference, const struct kind *kind);
@@ -75,12 +76,5 @@ uint64_t kinds_slack(const struct inference *inference, const struct kind *kind)
 /** Finds the kinds of all blocks, or finds them again when discriminators have become known. */
 HEAP_MUST_CHECK
 struct heap_error *kinds_sort(struct inference *inference);
-
-/** Frees the lists of members until kinds_restore_members(). */
-void kinds_drop_members(struct kinds *kinds);
-
-/** Lists the members of all kinds again, if they were dropped. */
-HEAP_MUST_CHECK
-struct heap_error *kinds_restore_members(struct inference *inference);
 
 #endif

@@ -137,7 +137,7 @@ struct heap_error *naming_claim(struct inference *inference, enum naming_evidenc
 		return heap_error_out_of_memory();
 	if (evidence == NAMING_SURE)
 		HEAP_TRY(claim_texts(inference, words, claimed));
-	kinds_count(inference);
+	HEAP_TRY(kinds_count(inference));
 	for (uint32_t first = 0, end; first < kinds->count && !progress_is_late(); first = end) {
 		struct site_summary site = {
 			.site = kinds->kinds[first].site,
