@@ -460,6 +460,7 @@ static struct heap_error *count_blocks(struct inference *inference, enum block_p
 				       uint64_t *words, struct kind_prefix *of_kinds)
 {
 	struct block_prefixes *prefixes = &inference->block_prefixes;
+	const heap_object_id objects = inference->capture->objects.count;
 
 	for (size_t i = 0; i < prefixes->pairs.count; i++)
 		prefixes->pairs.items[i] = (struct prefix_pair){
@@ -467,14 +468,15 @@ static struct heap_error *count_blocks(struct inference *inference, enum block_p
 			.offset = prefixes->pairs.items[i].offset,
 			.is_accepted = prefixes->pairs.items[i].is_accepted,
 		};
-	for (heap_object_id i = 0; i < inference->capture->objects.count; i++) {
+	for (heap_object_id i = hints_next(&inference->hints, 0, objects); i < objects;
+	     i = hints_next(&inference->hints, i + 1, objects)) {
 		struct kind_prefix *prefix;
 		struct prefix_pair *pair;
 		struct lead lead;
 
 		progress_step();
 		fetch(inference, i + PREFETCH_DISTANCE);
-		if (!hints_have(&inference->hints, i) || !is_open(inference, i))
+		if (!is_open(inference, i))
 			continue;
 		prefix = &of_kinds[kinds_of(inference, i)];
 

@@ -57,6 +57,13 @@ static inline bool hints_have(const struct hints *hints, heap_object_id object)
 	return sparse_column_has(&hints->first, object);
 }
 
+/** The first object from one on, before @p end, with hints on it; @p end if there is none. */
+static inline heap_object_id hints_next(const struct hints *hints, heap_object_id object,
+					heap_object_id end)
+{
+	return (heap_object_id)sparse_column_next(&hints->first, object, end);
+}
+
 /** Prefetches what hints_have() reads. */
 static inline void hints_prefetch(const struct hints *hints, heap_object_id object)
 {

@@ -143,6 +143,19 @@ static inline bool inference_is_open(const struct inference *inference, heap_obj
 	       inference_prefix(inference, object) == 0 && !pools_have(&inference->pools, object);
 }
 
+/**
+ * The first object from one on, before @p end, that nothing claims and that has hints; @p end if there is none. While
+ * most have no name, few have hints, and later it is the other way round.
+ */
+static inline heap_object_id inference_next_hinted(const struct inference *inference,
+						   heap_object_id object, heap_object_id end)
+{
+	object = hints_next(&inference->hints, object, end);
+	while (object < end && inference->claims.rank[object] != RANK_NONE)
+		object = hints_next(&inference->hints, object + 1, end);
+	return object;
+}
+
 /** Bytes of a block behind its prefix. */
 static inline uint64_t inference_size(const struct inference *inference, heap_object_id object)
 {

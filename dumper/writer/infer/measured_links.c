@@ -120,13 +120,15 @@ static struct heap_error *measure_all(struct search *search)
 	struct inference *inference = search->inference;
 	const struct layouts *layouts = &inference->layouts;
 
-	for (heap_object_id i = 0; i < inference->capture->objects.count && !progress_is_late();
-	     i++) {
+	const heap_object_id count = inference->capture->objects.count;
+
+	for (heap_object_id i = inference_next_hinted(inference, 0, count);
+	     i < count && !progress_is_late(); i = inference_next_hinted(inference, i + 1, count)) {
 		struct layout_wholes wholes;
 		heap_type_id link = HEAP_NO_TYPE;
 
 		progress_step();
-		if (hints_have(&inference->hints, i) && inference_is_open(inference, i))
+		if (inference_is_open(inference, i))
 			link = find_link(inference, i);
 		if (link == HEAP_NO_TYPE)
 			continue;

@@ -233,8 +233,8 @@ static struct heap_error *weigh_piece(void *context, size_t number, void *result
 		part->found = malloc(PIECE * sizeof(*part->found));
 	if (!part->pages || !part->found)
 		return heap_error_out_of_memory();
-	for (heap_object_id i = claims_next(claims, RANK_NONE, first, end);
-	     !progress_is_late() && i < end; i = claims_next(claims, RANK_NONE, i + 1, end)) {
+	for (heap_object_id i = inference_next_hinted(inference, first, end);
+	     !progress_is_late() && i < end; i = inference_next_hinted(inference, i + 1, end)) {
 		struct weighed *weighed = &part->found[part->count];
 		struct content content;
 
@@ -418,14 +418,15 @@ struct heap_error *naming_reconsider(struct inference *inference, uint64_t *drop
 		withdraw_votes(inference, &inference->kinds.kinds[i], dropped);
 	for (uint32_t i = 0; has_sites && i < inference->kinds.count && !progress_is_late(); i++)
 		withdraw_bytes(inference, &inference->kinds.kinds[i], words, dropped);
-	for (heap_object_id i = 0; i < capture->objects.count && !progress_is_late(); i++) {
+	for (heap_object_id i = hints_next(&inference->hints, 0, objects);
+	     i < objects && !progress_is_late();
+	     i = hints_next(&inference->hints, i + 1, objects)) {
 		struct content content;
 
 		progress_step();
 
 		if (inference->claims.rank[i] < RANK_SITE ||
-		    inference->claims.rank[i] == RANK_NONE || !hints_have(&inference->hints, i) ||
-		    inference->claims.is_renamed[i])
+		    inference->claims.rank[i] == RANK_NONE || inference->claims.is_renamed[i])
 			continue;
 		if (hints_ask_named(inference, i) != VERDICT_AGAINST) {
 			if (layouts_is_character(&inference->layouts,

@@ -200,9 +200,10 @@ static struct heap_error *claim_table(struct inference *inference, heap_object_i
 				 HEAP_EVIDENCE_POINTER, false });
 }
 
-static bool has_pointers(const struct heap_snapshot *snapshot, heap_object_id object)
+static bool has_pointers(const struct heap_snapshot *snapshot, heap_object_id object,
+			 uint32_t least)
 {
-	return snapshot->edge_first[object + 1] - snapshot->edge_first[object] >= MIN_PAIR;
+	return snapshot->edge_first[object + 1] - snapshot->edge_first[object] >= least;
 }
 
 struct heap_error *pointer_tables_claim(struct inference *inference, uint64_t *claimed)
@@ -213,11 +214,11 @@ struct heap_error *pointer_tables_claim(struct inference *inference, uint64_t *c
 
 	if (!words)
 		return heap_error_out_of_memory();
-	for (heap_object_id i = claims_next(claims, RANK_NONE, 0, count);
-	     i < count && !progress_is_late(); i = claims_next(claims, RANK_NONE, i + 1, count)) {
+	for (heap_object_id i = inference_next_hinted(inference, 0, count);
+	     i < count && !progress_is_late(); i = inference_next_hinted(inference, i + 1, count)) {
 		progress_step();
-		if (claims_lack(claims, i) && hints_have(&inference->hints, i) &&
-		    has_pointers(&inference->capture->snapshot, i))
+		if (claims_lack(claims, i) &&
+		    has_pointers(&inference->capture->snapshot, i, MIN_PAIR))
 			HEAP_TRY(claim_table(inference, i, words, claimed));
 	}
 	return NULL;
@@ -288,7 +289,8 @@ struct heap_error *pointer_tables_mend(struct inference *inference, uint64_t *me
 		struct tally tally;
 
 		progress_step();
-		if (!may_be_wrong(inference, i))
+		if (!has_pointers(&inference->capture->snapshot, i, MIN_POINTERS) ||
+		    !may_be_wrong(inference, i))
 			continue;
 		tally = count_targets(inference, i,
 				      struct_of(inference, inference_type(inference, i)));

@@ -402,15 +402,14 @@ static struct heap_error *hint_header(struct inference *inference, heap_object_i
 	return hints_add(inference, header, &(struct pointer){ .target = object }, false);
 }
 
-// False if a block has no hints, or is of a type that leaves no room for parts.
+// False if a block is of a type that leaves no room for parts.
 static bool may_be_pool(const struct inference *inference, heap_object_id object)
 {
 	const struct layouts *layouts = &inference->layouts;
 	heap_type_id type = inference_type(inference, object);
 
-	return hints_have(&inference->hints, object) &&
-	       (type == HEAP_NO_TYPE || layouts_is_flexible(layouts, type) ||
-		layouts_has_raw(layouts, type));
+	return type == HEAP_NO_TYPE || layouts_is_flexible(layouts, type) ||
+	       layouts_has_raw(layouts, type);
 }
 
 HEAP_MUST_CHECK
@@ -448,7 +447,9 @@ struct heap_error *pools_cut(struct inference *inference, bool at_the_end, uint6
 	pool_summaries_clear(&pools->summaries);
 	if (at_the_end)
 		HEAP_TRY(begin_with_results(inference));
-	for (heap_object_id i = 0; i < objects && !progress_is_late(); i++) {
+	for (heap_object_id i = hints_next(&inference->hints, 0, objects);
+	     i < objects && !progress_is_late();
+	     i = hints_next(&inference->hints, i + 1, objects)) {
 		progress_step();
 		if (may_be_pool(inference, i))
 			HEAP_TRY(cut_if_pool(inference, i, at_the_end));

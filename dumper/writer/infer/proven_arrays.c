@@ -180,11 +180,10 @@ struct heap_error *proven_arrays_claim(struct inference *inference, uint64_t *cl
 	const heap_object_id count = inference->capture->objects.count;
 	const struct claims *claims = &inference->claims;
 
-	for (heap_object_id i = claims_next(claims, RANK_NONE, 0, count);
-	     i < count && !progress_is_late(); i = claims_next(claims, RANK_NONE, i + 1, count)) {
+	for (heap_object_id i = inference_next_hinted(inference, 0, count);
+	     i < count && !progress_is_late(); i = inference_next_hinted(inference, i + 1, count)) {
 		progress_step();
-		if (claims_lack(claims, i) && hints_have(&inference->hints, i) &&
-		    inference_size(inference, i) >= LEAST_SIZE)
+		if (claims_lack(claims, i) && inference_size(inference, i) >= LEAST_SIZE)
 			HEAP_TRY(claim_block(inference, i, claimed));
 	}
 	return NULL;
