@@ -42,6 +42,7 @@ struct candidate {
 	uint32_t slot;
 	heap_object_id target;
 	bool is_tagged; // in the bits above those of addresses
+	bool is_start;  // it is known to lead to the target's start
 };
 
 struct edge {
@@ -95,7 +96,7 @@ static struct heap_error *note_other(struct part *part, const struct candidate *
 }
 
 // Whose block a word points into is two or three cache misses away, which are the time that
-// all this takes: those of a batch are waited for together.
+// all this takes: those of a batch are waited for together. Most words lead to a block's start, which takes one.
 HEAP_MUST_CHECK
 static struct heap_error *resolve(struct part *part)
 {
@@ -107,8 +108,9 @@ static struct heap_error *resolve(struct part *part)
 	for (size_t i = 0; i < part->waiting; i++) {
 		struct candidate *candidate = &part->batch[i];
 
-		candidate->target = objects_find_before(objects, candidate->word);
-		if (candidate->target == HEAP_NO_OBJECT)
+		candidate->target =
+			objects_find_before(objects, candidate->word, &candidate->is_start);
+		if (candidate->target == HEAP_NO_OBJECT || candidate->is_start)
 			continue;
 		objects_prefetch_address(objects, candidate->target);
 		objects_prefetch_kind(objects, candidate->target);
@@ -117,6 +119,14 @@ static struct heap_error *resolve(struct part *part)
 		const struct candidate *candidate = &part->batch[i];
 		heap_object_id target = candidate->target;
 
+		if (candidate->is_start) {
+			part->edges.items[part->edges.count++] = (struct edge){
+				.object = candidate->object,
+				.target = target,
+				.slot = candidate->slot,
+			};
+			continue;
+		}
 		if (target == HEAP_NO_OBJECT || !objects_holds(objects, target, candidate->word)) {
 			if (!candidate->is_tagged)
 				HEAP_TRY(note_other(part, candidate));
@@ -148,7 +158,11 @@ static struct heap_error *scan_object(struct part *part, const uint64_t *words, 
 
 	for (size_t i = 0; i < count; i++) {
 		uint64_t word = words[i];
-		struct candidate candidate = { word, part->object, (uint32_t)(slot + i), 0, false };
+		struct candidate candidate = {
+			.word = word,
+			.object = part->object,
+			.slot = (uint32_t)(slot + i),
+		};
 
 		if (word - low >= length) {
 			if (word < PAGE)

@@ -176,11 +176,12 @@ static struct heap_error *index_range(struct objects *objects, struct object_ran
 	uint32_t before = 0;
 
 	range->starts = calloc(words, sizeof(*range->starts));
+	range->is_aligned = true;
 	if (!range->starts)
 		return heap_error_out_of_memory();
 	for (uint32_t i = 0; i < range->count; i++) {
-		uint64_t granule =
-			(objects_address(objects, range->first + i) - range->start) / GRANULE;
+		uint64_t offset = objects_address(objects, range->first + i) - range->start;
+		uint64_t granule = offset / GRANULE;
 		uint64_t bit = UINT64_C(1) << granule % GRANULES_PER_WORD;
 		uint64_t *bits = &range->starts[granule / GRANULES_PER_WORD].bits;
 
@@ -191,6 +192,7 @@ static struct heap_error *index_range(struct objects *objects, struct object_ran
 			return NULL;
 		}
 		*bits |= bit;
+		range->is_aligned &= offset % GRANULE == 0;
 	}
 	for (size_t i = 0; i < words; i++) {
 		range->starts[i].before = before;

@@ -48,6 +48,7 @@ struct object_range {
 	uint32_t first; /**< number of its first block */
 	uint32_t count;
 	struct object_starts *starts; /**< [(end - start) / 1024 + 1]; NULL: few, large blocks */
+	bool is_aligned; /**< each block begins where a granule does, so that its bit tells its address */
 };
 
 /** Blocks in a row. Few groups are wide: of large blocks, or with a gap between two ranges. */
@@ -208,11 +209,15 @@ static inline const struct object_range *objects_range(const struct objects *obj
 /**
  * The last block that starts at or before @p address, which may lie beyond its end;
  * HEAP_NO_OBJECT if there is none in its range. Reads no column where the range has an index.
+ *
+ * @param is_start  gets true if that index tells that the block starts right there; false: perhaps it does
  */
-static inline heap_object_id objects_find_before(const struct objects *objects, uint64_t address)
+static inline heap_object_id objects_find_before(const struct objects *objects, uint64_t address,
+						 bool *is_start)
 {
 	const struct object_range *range = objects_range(objects, address);
 
+	*is_start = false;
 	if (!range)
 		return HEAP_NO_OBJECT;
 	if (!range->starts)
@@ -223,6 +228,8 @@ static inline heap_object_id objects_find_before(const struct objects *objects, 
 	uint64_t up_to_here = starts->bits << (63 - granule % GRANULES_PER_WORD);
 	uint32_t rank = starts->before + (uint32_t)__builtin_popcountll(up_to_here);
 
+	*is_start =
+		range->is_aligned && up_to_here >> 63 && (address - range->start) % GRANULE == 0;
 	return rank == 0 ? HEAP_NO_OBJECT : range->first + rank - 1;
 }
 
@@ -248,10 +255,12 @@ static inline void objects_prefetch_starts(const struct objects *objects, uint64
 /** The block that @p address points into (its very start, if it is empty), or HEAP_NO_OBJECT. */
 static inline heap_object_id objects_find(const struct objects *objects, uint64_t address)
 {
-	heap_object_id object = objects_find_before(objects, address);
+	bool is_start;
+	heap_object_id object = objects_find_before(objects, address, &is_start);
 
-	return object != HEAP_NO_OBJECT && objects_holds(objects, object, address) ? object
-										   : HEAP_NO_OBJECT;
+	return object != HEAP_NO_OBJECT && (is_start || objects_holds(objects, object, address))
+		       ? object
+		       : HEAP_NO_OBJECT;
 }
 
 /**
