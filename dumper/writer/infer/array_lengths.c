@@ -137,9 +137,9 @@ static struct heap_error *visit_all(struct search *search, visitor visit, bool o
 HEAP_MUST_CHECK
 static struct heap_error *choose_holders(struct search *search)
 {
-	const struct inference *inference = search->inference;
+	struct inference *inference = search->inference;
 	size_t count = inference->layouts.types->count;
-	CLEANUP_FREE uint32_t *objects = NULL;
+	const uint32_t *objects;
 
 	HEAP_TRY(inference_count_types(inference, &objects));
 	search->samplers = malloc((count + 1) * sizeof(*search->samplers));

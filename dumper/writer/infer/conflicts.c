@@ -301,8 +301,8 @@ static void release_piece(void *result)
 HEAP_MUST_CHECK
 static struct heap_error *visit_types(struct inference *inference)
 {
-	CLEANUP_FREE uint32_t *counts = NULL;
 	const struct heap_repetition *repetition;
+	const uint32_t *counts;
 
 	HEAP_TRY(inference_count_types(inference, &counts));
 	for (heap_type_id id = 1; id < inference->layouts.types->count; id++) {

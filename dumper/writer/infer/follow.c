@@ -10,6 +10,8 @@
 #include "lib/base/bits.h"
 #include "lib/base/cleanup.h"
 
+#include <stdlib.h>
+
 // The slots of a union at one place: any of them may be meant.
 HEAP_MUST_CHECK
 static struct heap_error *hint_at_all(struct inference *inference, const struct heap_slot *slots,
@@ -294,19 +296,31 @@ bool inference_is_raw(const struct inference *inference, heap_object_id object, 
 	       layouts_is_raw(&inference->layouts, inference_type(inference, object), interior);
 }
 
-struct heap_error *inference_count_types(const struct inference *inference, uint32_t **result)
+struct heap_error *inference_count_types(struct inference *inference, const uint32_t **result)
 {
 	const struct names *names = &inference->capture->names;
-	uint32_t *counts = calloc((size_t)inference->layouts.types->count + 1, sizeof(*counts));
+	const struct claims *claims = &inference->claims;
+	struct type_counts *counts = &inference->type_counts;
 	CLEANUP_FREE uint32_t *of_names = NULL;
 
-	*result = counts;
-	if (!counts)
-		return heap_error_out_of_memory();
-	HEAP_TRY(names_count(names, inference->capture->objects.count, &of_names));
-	for (uint32_t i = 0; i < names->count; i++)
-		counts[names_get(names, i)->type] += of_names[i];
-	progress_steps(inference->capture->objects.count);
+	if (!counts->list || counts->types != inference->layouts.types->count ||
+	    counts->applied != claims->applied || counts->changes != claims->changes) {
+		free(counts->list);
+		*counts = (struct type_counts){
+			.list = calloc((size_t)inference->layouts.types->count + 1,
+				       sizeof(*counts->list)),
+			.types = inference->layouts.types->count,
+			.applied = claims->applied,
+			.changes = claims->changes,
+		};
+		if (!counts->list)
+			return heap_error_out_of_memory();
+		HEAP_TRY(names_count(names, inference->capture->objects.count, &of_names));
+		for (uint32_t i = 0; i < names->count; i++)
+			counts->list[names_get(names, i)->type] += of_names[i];
+		progress_steps(inference->capture->objects.count);
+	}
+	*result = counts->list;
 	return NULL;
 }
 

@@ -388,6 +388,7 @@ static void release(struct inference *inference)
 	free(inference->counted);
 	free(inference->unset);
 	free(inference->news);
+	free(inference->type_counts.list);
 }
 
 // The capture's columns that inference fills.

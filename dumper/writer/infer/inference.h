@@ -44,6 +44,13 @@ struct gate {
 	uint32_t few;     /**< how often it was passed for few claims */
 };
 
+/** How many objects each type had when it was counted last. */
+struct type_counts {
+	uint32_t *list; /**< [types]; NULL: never */
+	uint32_t types;
+	uint64_t applied, changes; /**< those of claims then */
+};
+
 struct inference {
 	struct capture *capture;
 	struct layouts layouts;
@@ -81,6 +88,7 @@ struct inference {
 	bool has_texts;            /**< those are known that only void pointers lead to */
 	bool has_conflicts; /**< some are noted in the snapshot's columns CONFLICT_TYPES and CONFLICTS */
 	uint64_t named; /**< how often an object without a type got one: for progress */
+	struct type_counts type_counts;
 	struct held_parts *held;
 	uint8_t *unset; /**< [roots / 8 + 1] bits.h: local variables that have no value yet */
 	heap_type_id *counted; /**< [counted_types] by element; NULL: none */
@@ -218,12 +226,13 @@ static inline void inference_read_header(const struct inference *inference, heap
 }
 
 /**
- * Counts the objects of each type, so that a stage for few types need not visit the others' objects.
+ * Counts the objects of each type, so that a stage for few types need not visit the others' objects. Several stages
+ * in a row ask, each when the one before it has found nothing: it counts anew only when names have changed.
  *
- * @param result  gets an array by type, to be freed by the caller
+ * @param result  gets an array by type, which is valid until the next call
  */
 HEAP_MUST_CHECK
-struct heap_error *inference_count_types(const struct inference *inference, uint32_t **result);
+struct heap_error *inference_count_types(struct inference *inference, const uint32_t **result);
 
 /** An object as a value, from behind its prefix on. */
 static inline struct held_value inference_value(const struct inference *inference,

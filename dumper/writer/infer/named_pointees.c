@@ -184,17 +184,20 @@ static struct heap_error *list_places(struct search *search)
 {
 	const struct layouts *layouts = &search->inference->layouts;
 	const struct pools *pools = &search->inference->pools;
-	CLEANUP_FREE uint32_t *counts = NULL;
+	CLEANUP_FREE bool *has_parts = calloc(layouts->types->count, sizeof(*has_parts));
+	const uint32_t *counts;
 
+	if (!has_parts)
+		return heap_error_out_of_memory();
 	HEAP_TRY(inference_count_types(search->inference, &counts));
 	for (uint32_t i = 0; i < pools->count; i++)
-		counts[pools->parts[i].type]++;
+		has_parts[pools->parts[i].type] = true;
 	for (heap_type_id id = 1; id < layouts->types->count; id++) {
 		const struct heap_slots *slots;
 		struct enum_members enums = { .count = 0 };
 
 		progress_step();
-		if (counts[id] == 0 || !layouts_is_compound(layouts, id) ||
+		if ((counts[id] == 0 && !has_parts[id]) || !layouts_is_compound(layouts, id) ||
 		    layouts_size(layouts, id) > LARGEST_HOLDER)
 			continue;
 		slots = heap_slot_table_get(&layouts->slots, id);

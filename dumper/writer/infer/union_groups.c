@@ -411,7 +411,7 @@ struct heap_error *union_groups_gather(struct union_lesson *lesson)
 {
 	struct inference *inference = lesson->inference;
 	heap_object_id objects = inference->capture->objects.count, holders = 0;
-	CLEANUP_FREE uint32_t *counts = NULL;
+	const uint32_t *counts;
 	struct sampler sampler;
 
 	HEAP_TRY(inference_count_types(inference, &counts));

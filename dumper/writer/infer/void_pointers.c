@@ -201,7 +201,7 @@ static struct heap_error *find_voids(struct search *search, heap_type_id type, b
 HEAP_MUST_CHECK
 static struct heap_error *find_holders(struct search *search)
 {
-	CLEANUP_FREE uint32_t *counts = NULL;
+	const uint32_t *counts;
 
 	HEAP_TRY(inference_count_types(search->inference, &counts));
 	for (heap_type_id id = 1; id < search->inference->layouts.types->count; id++) {
