@@ -184,21 +184,19 @@ static struct heap_error *weigh_slot(const struct weighing *weighing,
 	uint32_t first, end;
 	const struct heap_slots *slots;
 
-	if ((weights->support && !heap_bit_get(weights->contested, target)) ||
-	    inference->claims.rank[target] == RANK_NONE ||
+	if (weights->support && !heap_bit_get(weights->contested, target))
+		return NULL;
+	slots = heap_repetition_slots_at(repetition, offset, &first, &end);
+	// Most agree, which matters only to a name in conflict. The target's rank, a cache miss away, is not read then.
+	if (!slots || (!weights->support && end - first == 1 &&
+		       slots->list[first].pointee == inference_type(inference, target)))
+		return NULL;
+	if (inference->claims.rank[target] == RANK_NONE ||
 	    !held_parts_has(inference->held, value, offset) ||
 	    flagged_pointers_tell_type(inference, value->type, interior))
 		return NULL;
-	slots = heap_repetition_slots_at(repetition, offset, &first, &end);
-	return slots ? weigh(inference, weights->support != NULL, slots->list + first, end - first,
-			     target, interior, part)
-		     : NULL;
-}
-
-static void fetch(const struct inference *inference, heap_object_id object)
-{
-	heap_prefetch(&inference->claims.rank[object]);
-	heap_prefetch(&inference->capture->names.of[object]);
+	return weigh(inference, weights->support != NULL, slots->list + first, end - first, target,
+		     interior, part);
 }
 
 // --- in several threads ----------------------------------------------------------
@@ -219,7 +217,8 @@ static struct heap_error *weigh_edges(const struct weighing *weighing, const str
 		uint64_t place = snapshot->edge_slot[i] * UINT64_C(8);
 
 		if (i + PREFETCH_DISTANCE < snapshot->edge_count)
-			fetch(inference, snapshot->edge_target[i + PREFETCH_DISTANCE]);
+			heap_prefetch(&inference->capture->names
+					       .of[snapshot->edge_target[i + PREFETCH_DISTANCE]]);
 		if (place >= prefix && heap_repetition_has_room(repetition, place - prefix, size))
 			HEAP_TRY(weigh_slot(weighing, repetition, value, place - prefix,
 					    snapshot->edge_target[i], snapshot->edge_interior[i],
