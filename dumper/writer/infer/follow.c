@@ -215,6 +215,12 @@ struct heap_error *inference_apply(struct inference *inference, const struct typ
 		return claims_add(&inference->claims, edge->rank,
 				  &(struct claim){ pointer.target, edge->type, edge->elements,
 						   HEAP_EVIDENCE_POINTER, pointer.is_sure });
+	if (edge->is_hint) {
+		if (inference->claims.rank[pointer.target] < RANK_EXACT)
+			return NULL;
+		pointer.interior -= inference_prefix(inference, pointer.target);
+		return hints_add(inference, edge->type, &pointer, false);
+	}
 	pointer.holder_type = inference_type(inference, edge->object);
 	pointer.holder = inference_address(inference, edge->object);
 	if (edge->count == 1 && flagged_pointers_concern(inference, edge->slots->pointee,
@@ -240,10 +246,13 @@ void inference_foresee(const struct inference *inference, struct typed_edge *edg
 	    pools_have(&inference->pools, pointer.target))
 		return;
 	claim = inference_fit(inference, edge->slots->pointee, pointer.target);
-	if (claim.fit == LAYOUT_NONE ||
-	    (claim.fit == LAYOUT_EXACT &&
-	     inference_is_ambiguous(inference, claim.type, pointer.target)))
+	edge->is_hint = claim.fit == LAYOUT_NONE ||
+			(claim.fit == LAYOUT_EXACT &&
+			 inference_is_ambiguous(inference, claim.type, pointer.target));
+	if (edge->is_hint) {
+		edge->type = row_element(inference, edge->slots->pointee);
 		return;
+	}
 	edge->is_claim = true;
 	edge->rank = (uint8_t)rank_of(claim.fit, &pointer);
 	edge->type = claim.type;

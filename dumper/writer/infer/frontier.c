@@ -147,11 +147,13 @@ static void fetch_target(const struct inference *inference, const struct part *p
 		edge = &part->edges[at + 3 * JOIN_DISTANCE];
 		target = targets[edge->edge];
 		heap_prefetch_to_write(&inference->claims.rank[target]);
-		heap_prefetch_to_write(&inference->capture->names.of[target]);
-		if (!edge->is_claim) {
+		if (edge->is_claim) {
+			heap_prefetch_to_write(&inference->capture->names.of[target]);
+		} else {
 			objects_prefetch_kind(&inference->capture->objects, target);
 			hints_prefetch(hints, target);
 			kinds_prefetch(inference, target);
+			heap_prefetch_to_write(&inference->news[target]);
 		}
 	}
 	if (at + 2 * JOIN_DISTANCE < part->count) {
@@ -180,7 +182,7 @@ static struct heap_error *join_held(struct inference *inference, const struct ty
 	if (value->has_owners)
 		HEAP_TRY(held_parts_note(inference->held, value->type, value->address, offset,
 					 snapshot->edge_target[edge->edge]));
-	if ((!edge->is_claim && edge->count == 0) ||
+	if ((!edge->is_claim && !edge->is_hint && edge->count == 0) ||
 	    !held_parts_has(inference->held, value, offset))
 		return NULL;
 	snapshot->edge_flags[edge->edge] |= HEAP_EDGE_TYPED;

@@ -32,7 +32,7 @@ struct frontier_piece {
 	uint32_t edge; /**< of the claim's object */
 };
 
-/** An edge out of a typed slot, or, which is nearly always known at once, the claim that it makes. */
+/** An edge out of a typed slot, or, which is nearly always known at once, the claim or hint that it makes. */
 struct typed_edge {
 	union {
 		struct {
@@ -42,11 +42,11 @@ struct typed_edge {
 		struct {
 			uint64_t elements;
 			heap_type_id type;
-		}; /**< the claim */
+		}; /**< the claim, or the type of the hint */
 	};
 	uint32_t edge;
 	heap_object_id object; /**< its source */
-	bool is_futile, is_claim;
+	bool is_futile, is_claim, is_hint;
 	uint8_t rank; /**< of the claim */
 };
 

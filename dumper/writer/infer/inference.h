@@ -262,7 +262,7 @@ struct heap_error *inference_apply_pointer(struct inference *inference, heap_typ
 					   const struct pointer *pointer);
 
 /**
- * Notes the claim that an edge makes, if that is known without its hints and its contents, or that
+ * Notes the claim or hint that an edge makes, if that is known without its hints and its contents, or that
  * inference_apply() would change nothing, now or later in this round. Thread-safe.
  */
 void inference_foresee(const struct inference *inference, struct typed_edge *edge);
