@@ -24,6 +24,7 @@ enum {
 	UNDECIDED = -1, // no strategy of zlib
 	// Bytes of a block from which on its entropy is estimated, and of how many one may repeat two others.
 	LEAST_JUDGED = 4096,
+	JUDGED = 5, // one byte in so many is: no number of bytes that values have
 	FEW_REPEATED = 64,
 	UNIFORM_STORED = 512, // bytes that 64 Ki equal ones are deflated to, at most
 	IN_MEMORY = -1,       // no descriptor
@@ -284,15 +285,15 @@ static uint64_t logarithm(uint32_t number)
 static bool is_worth_deflating(const struct block *block)
 {
 	const uint8_t *raw = block->raw;
-	const uint32_t length = block->raw_length;
+	const uint32_t length = block->raw_length / JUDGED;
 	uint32_t counts[256] = { 0 }, repeated = 0;
 	uint64_t bits = 0; // times 256
 
-	for (uint32_t i = 2; i < length; i++) {
+	for (uint32_t i = 2; i < block->raw_length; i += JUDGED) {
 		counts[raw[i]]++;
 		repeated += raw[i] == raw[i - 1] && raw[i] == raw[i - 2];
 	}
-	if (length < LEAST_JUDGED || repeated > length / FEW_REPEATED)
+	if (block->raw_length < LEAST_JUDGED || repeated > length / FEW_REPEATED)
 		return true;
 	for (unsigned i = 0; i < 256; i++) {
 		if (counts[i] > 0)
