@@ -303,9 +303,11 @@ static struct mapping **find(const void *column)
 }
 
 // Grows ordinary memory without a copy. Needs the mutex.
-static bool grow_memory(struct mapping *mapping, size_t size)
+static bool grow_memory(struct mapping *mapping, size_t bytes)
 {
-	if (mapping->charged < mapping->size || size < mapping->size ||
+	size_t size = round_to_huge_pages(bytes);
+
+	if (mapping->charged < mapping->size || bytes < mapping->size ||
 	    !charge(size - mapping->size))
 		return false;
 
