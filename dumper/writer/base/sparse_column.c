@@ -41,7 +41,7 @@ struct heap_error *sparse_column_grow(struct sparse_column *column, size_t count
 
 static uint32_t count_values(const struct sparse_group *group)
 {
-	return (uint32_t)__builtin_popcountll(group->bits);
+	return heap_bits_count(group->bits);
 }
 
 HEAP_MUST_CHECK

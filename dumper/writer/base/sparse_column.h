@@ -12,6 +12,7 @@
  * takes less time, and hardly more memory.
  */
 
+#include "lib/base/bits.h"
 #include "lib/base/error.h"
 #include "lib/base/prefetch.h"
 
@@ -55,7 +56,7 @@ static inline uint32_t sparse_group_rank(const struct sparse_group *group, size_
 {
 	uint64_t before = ((uint64_t)1 << at % SPARSE_GROUP) - 1;
 
-	return (uint32_t)__builtin_popcountll(group->bits & before);
+	return heap_bits_count(group->bits & before);
 }
 
 /** The value of a place. */

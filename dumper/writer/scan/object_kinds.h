@@ -20,6 +20,7 @@ struct object_kind {
 struct object_kinds {
 	struct object_kind *list; /**< [count] */
 	uint32_t count, capacity;
+	uint32_t last;                  /**< that object_kinds_find() has found */
 	struct heap_hash_table by_site; /**< and size */
 };
 

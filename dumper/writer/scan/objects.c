@@ -196,7 +196,7 @@ static struct heap_error *index_range(struct objects *objects, struct object_ran
 	}
 	for (size_t i = 0; i < words; i++) {
 		range->starts[i].before = before;
-		before += (uint32_t)__builtin_popcountll(range->starts[i].bits);
+		before += heap_bits_count(range->starts[i].bits);
 	}
 	return NULL;
 }

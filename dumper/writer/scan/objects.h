@@ -20,6 +20,7 @@
 #include "dumper/writer/scan/image.h"
 #include "dumper/writer/scan/object_kinds.h"
 #include "lib/base/array.h"
+#include "lib/base/bits.h"
 #include "lib/base/prefetch.h"
 #include "lib/base/search.h"
 #include "lib/snapshot/snapshot.h"
@@ -226,7 +227,7 @@ static inline heap_object_id objects_find_before(const struct objects *objects, 
 	uint64_t granule = (address - range->start) / GRANULE;
 	const struct object_starts *starts = &range->starts[granule / GRANULES_PER_WORD];
 	uint64_t up_to_here = starts->bits << (63 - granule % GRANULES_PER_WORD);
-	uint32_t rank = starts->before + (uint32_t)__builtin_popcountll(up_to_here);
+	uint32_t rank = starts->before + heap_bits_count(up_to_here);
 
 	*is_start =
 		range->is_aligned && up_to_here >> 63 && (address - range->start) % GRANULE == 0;
