@@ -424,6 +424,17 @@ static bool may_be_exact(const struct inference *inference, heap_object_id objec
 	return false;
 }
 
+// True if no struct can be found for a block: no hint agrees with any, no own pointer leads behind a header, and no length
+// is looked for.
+static bool is_hopeless(struct search *search)
+{
+	const struct inference *inference = search->inference;
+
+	return !search->by_lengths && !hints_have(&inference->hints, search->object) &&
+	       first_own_edge(search) ==
+		       inference->capture->snapshot.edge_first[search->object + 1];
+}
+
 // The best struct for a block, if nothing better has named it; else the source is SOURCE_NONE.
 static struct best find_answer(const struct inference *inference, const struct known *known,
 			       heap_object_id object, bool by_lengths)
@@ -436,7 +447,7 @@ static struct best find_answer(const struct inference *inference, const struct k
 				 .best = none };
 	int least;
 
-	if (!inference_is_open(inference, object))
+	if (!inference_is_open(inference, object) || is_hopeless(&search))
 		return none;
 	consider_all(&search);
 	if (search.best.source == SOURCE_NONE || !search.best.is_unique)

@@ -3,6 +3,7 @@
 
 #include "dumper/writer/base/progress.h"
 #include "dumper/writer/infer/headers.h"
+#include "dumper/writer/infer/inner_edges.h"
 #include "lib/base/cleanup.h"
 
 #include <stdlib.h>
@@ -199,14 +200,6 @@ static struct heap_error *claim(struct inference *inference, struct text_types *
 		&(struct claim){ object, fit.type, fit.elements, HEAP_EVIDENCE_EMBEDDING, false });
 }
 
-// The first edge from one on that leads behind a block's start, where no characters are; @p end if there is none.
-static uint32_t next_inside(const uint32_t *interior, uint32_t edge, uint32_t end)
-{
-	while (edge < end && interior[edge] == 0)
-		edge++;
-	return edge;
-}
-
 struct heap_error *text_headers_claim(struct inference *inference, uint64_t *claimed)
 {
 	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
@@ -215,9 +208,9 @@ struct heap_error *text_headers_claim(struct inference *inference, uint64_t *cla
 
 	if (inference_has_sites(inference) || !gather(&inference->layouts, &types))
 		return NULL;
-	for (uint32_t i = next_inside(snapshot->edge_interior, 0, count);
-	     i < count && !progress_is_late();
-	     i = next_inside(snapshot->edge_interior, i + 1, count)) {
+	// No characters are at a block's start.
+	for (uint32_t i = inner_edges_find(snapshot, 0, count); i < count && !progress_is_late();
+	     i = inner_edges_find(snapshot, i + 1, count)) {
 		progress_step();
 		HEAP_TRY(claim(inference, &types, i, claimed));
 	}
