@@ -149,6 +149,14 @@ static struct heap_error *resolve(struct part *part)
 	return NULL;
 }
 
+// The first word from one on that is not 0, or one of the last few. Much of what is allocated is never used.
+static size_t skip_zeros(const uint64_t *words, size_t at, size_t count)
+{
+	while (count - at >= 4 && (words[at] | words[at + 1] | words[at + 2] | words[at + 3]) == 0)
+		at += 4;
+	return at;
+}
+
 // Scans words of the current object. @param slot  number of the first of them
 HEAP_MUST_CHECK
 static struct heap_error *scan_object(struct part *part, const uint64_t *words, size_t count,
@@ -165,6 +173,8 @@ static struct heap_error *scan_object(struct part *part, const uint64_t *words, 
 		};
 
 		if (word - low >= length) {
+			if (word == 0)
+				i = skip_zeros(words, i + 1, count) - 1;
 			if (word < PAGE)
 				continue;
 			if (!objects_may_have_tag(part->scan->objects, word) ||
