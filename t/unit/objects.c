@@ -4,6 +4,7 @@
 
 #include "dumper/writer/scan/names.h"
 #include "dumper/writer/scan/objects.h"
+#include "lib/base/cleanup.h"
 
 enum {
 	OBJECTS = 4 * BIRTH_GROUP,
@@ -89,6 +90,34 @@ static void keeps_addresses(void **state)
 		assert_null(objects_add(&objects, address_of(i), 16, 0));
 	check_addresses(&objects);
 	objects_deinit(&objects);
+}
+
+// In a range all of whose blocks begin at multiples of 16 the index alone tells starts; with one that does not, none.
+static void index_tells_starts(void **state)
+{
+	(void)state;
+	for (uint64_t odd = 0; odd <= 8; odd += 8) {
+		struct object_range range = { .start = START, .end = START + OBJECTS * BLOCK };
+		struct objects objects;
+
+		assert_null(objects_init(&objects));
+		for (uint32_t i = 0; i < OBJECTS; i++)
+			assert_null(objects_add(
+				&objects, START + i * BLOCK + (i == OBJECTS - 1 ? odd : 0), 16, 0));
+		range.count = objects.count;
+		assert_null(objects_add_range(&objects, &range));
+		for (uint64_t at = 0; at < BLOCK; at++) {
+			bool is_start;
+
+			assert_int_equal(
+				objects_find_before(&objects, START + 9 * BLOCK + at, &is_start),
+				9);
+			assert_int_equal(is_start, odd == 0 && at == 0);
+			assert_int_equal(objects_find(&objects, START + 9 * BLOCK + at),
+					 at < 16 ? 9 : HEAP_NO_OBJECT);
+		}
+		objects_deinit(&objects);
+	}
 }
 
 // As if there were so many: none of their columns is there.
@@ -203,6 +232,25 @@ static void names_never_move(void **state)
 	names_deinit(&names);
 }
 
+static void counts_names(void **state)
+{
+	CLEANUP_FREE uint32_t *counts = NULL;
+	struct names names;
+
+	(void)state;
+	assert_null(names_init(&names, OBJECTS));
+	for (uint32_t i = 0; i < 9; i++)
+		assert_null(names_set(&names, i, 1 + i % 2, 1, HEAP_EVIDENCE_VOTE));
+	// It has no name yet, and one that has one keeps it.
+	assert_null(names_await(&names, 9, find_name(&names, 7)));
+	assert_null(names_await(&names, 0, find_name(&names, 7)));
+	assert_null(names_count(&names, 20, &counts));
+	assert_int_equal(counts[0], 11);
+	assert_int_equal(counts[names_number(&names, 0)], 5);
+	assert_int_equal(counts[names_number(&names, 1)], 4);
+	names_deinit(&names);
+}
+
 static void types_get_new_numbers(void **state)
 {
 	const heap_type_id map[] = { HEAP_NO_TYPE, 3, HEAP_NO_TYPE, 1 };
@@ -222,6 +270,7 @@ static void types_get_new_numbers(void **state)
 
 UNIT_TESTS("objects", cmocka_unit_test(births_of_groups_and_objects),
 	   cmocka_unit_test(births_of_replaced_objects), cmocka_unit_test(keeps_addresses),
-	   cmocka_unit_test(too_many_are_refused), cmocka_unit_test(keeps_many_kinds),
+	   cmocka_unit_test(index_tells_starts), cmocka_unit_test(too_many_are_refused),
+	   cmocka_unit_test(keeps_many_kinds), cmocka_unit_test(counts_names),
 	   cmocka_unit_test(waits_for_names), cmocka_unit_test(many_wait_for_names),
 	   cmocka_unit_test(names_never_move), cmocka_unit_test(types_get_new_numbers))
