@@ -151,10 +151,13 @@ struct heap_error *class_claims_add(struct inference *inference, const heap_type
 	HEAP_TRY(note_sizes(inference, classes, &opaque));
 	for (heap_object_id i = 0; i < objects->count; i++) {
 		heap_type_id class = classes[i];
-		uint64_t size = heap_types_size(inference->layouts.types, class);
+		uint64_t size;
 
 		progress_step();
-		if (class == HEAP_NO_TYPE || size > objects_size(objects, i) ||
+		if (class == HEAP_NO_TYPE)
+			continue;
+		size = heap_types_size(inference->layouts.types, class);
+		if (size > objects_size(objects, i) ||
 		    (size == 0 && may_be_larger(inference, i, class, &opaque)))
 			continue;
 		if (size > 0 && is_ambiguous(inference, i, class))
