@@ -38,6 +38,13 @@ struct heapsnap_value heapsnap_value_join(struct heapsnap_value a, struct heapsn
 	return heapsnap_value_unknown;
 }
 
+static struct heapsnap_value join_registers(struct heapsnap_value a, struct heapsnap_value b)
+{
+	if (a.kind == HEAPSNAP_VALUE_LOST || b.kind == HEAPSNAP_VALUE_LOST)
+		return a.kind == HEAPSNAP_VALUE_LOST ? b : a;
+	return heapsnap_value_join(a, b);
+}
+
 // A place in a block, @p by bytes behind another.
 static struct heapsnap_value move_in_block(struct heapsnap_value block, struct heapsnap_value by,
 					   int sign)
@@ -112,8 +119,7 @@ void heapsnap_values_join(struct heapsnap_values *values, const struct heapsnap_
 		return;
 	}
 	for (int i = 0; i < HEAPSNAP_VALUE_REGISTERS; i++)
-		values->registers[i] =
-			heapsnap_value_join(values->registers[i], other->registers[i]);
+		values->registers[i] = join_registers(values->registers[i], other->registers[i]);
 	for (int i = 0; i < HEAPSNAP_VALUE_SLOTS; i++)
 		values->slots[i] = heapsnap_value_join(values->slots[i], other->slots[i]);
 }
@@ -130,7 +136,7 @@ void heapsnap_values_call(struct heapsnap_values *values, uint8_t passed)
 
 	for (int i = 0; i < HEAPSNAP_VALUE_REGISTERS; i++) {
 		if ((uint32_t)HEAPSNAP_VALUE_CLOBBERED >> i & 1)
-			registers[i] = heapsnap_value_unknown;
+			registers[i] = heapsnap_value_make(HEAPSNAP_VALUE_LOST, 0, 0);
 	}
 	registers[HEAPSNAP_VALUE_RESULT] = result;
 }

@@ -52,6 +52,7 @@ enum heapsnap_value_kind {
 	HEAPSNAP_VALUE_PARAMETER, /**< or that and a constant, or parameters multiplied */
 	HEAPSNAP_VALUE_BLOCK,     /**< what an allocator has returned */
 	HEAPSNAP_VALUE_STACK,     /**< an address on the stack */
+	HEAPSNAP_VALUE_LOST, /**< what a call has left in a register that it may change: no code reads it */
 };
 
 struct heapsnap_value {
@@ -95,7 +96,10 @@ struct heapsnap_value *heapsnap_values_slot(struct heapsnap_values *values,
 /** The values with which a function begins. */
 void heapsnap_values_init(struct heapsnap_values *values);
 
-/** Merges the values of two control-flow paths: keeps those that are known on both. */
+/**
+ * Merges the values of two control-flow paths: keeps those that are known on both, or known on one and lost on the
+ * other. What is read behind the place where they meet is not lost, so that the call on the other path does not return.
+ */
 void heapsnap_values_join(struct heapsnap_values *values, const struct heapsnap_values *other);
 
 /** The effect of a call. @param passed  parameters that make up the size of the block; 0: none */

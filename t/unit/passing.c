@@ -7,6 +7,7 @@
 #include "dumper/stacks/passing.h"
 #include "dumper/stacks/standard.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,6 +54,25 @@ APART static void *prefixed(size_t size)
 APART static void *cleared(size_t size)
 {
 	return memset(checked(size), 0, size);
+}
+
+APART __attribute__((noreturn)) static void complain(const char *why)
+{
+	perror(why);
+	exit(3);
+}
+
+// Before the call, and on the same path in the code, is one that does not return.
+APART static void *ended(size_t size)
+{
+	char *block;
+
+	if (__builtin_expect(size + 1 == 0, 1))
+		complain("too much");
+	block = checked(size + 1);
+	if (block)
+		block[size] = '\0';
+	return block;
 }
 
 static void *table[8];
@@ -120,12 +140,14 @@ static void knows_thin_wrappers(void **state)
 	assert_true(count_passing((uint64_t)resized) > 0);
 	assert_true(count_passing((uint64_t)prefixed) > 0);
 	assert_true(count_passing((uint64_t)cleared) > 0);
+	assert_true(count_passing((uint64_t)ended) > 0);
 	assert_true(count_passing((uint64_t)listed) > 0);
 	assert_true(count_passing((uint64_t)published) > 0);
 	free(listed(4));
 	free(published(5));
 	free(array(1, 2));
 	free(cleared(3));
+	free(ended(6));
 }
 
 static void knows_others(void **state)
