@@ -35,6 +35,7 @@ $floor{bank} = [99.5, 99.9];    # the headers of growing arrays are no elements
 $floor{notes} = [100, 100];    # callbacks tell what void pointers lead to
 $floor{script} = [100, 99.9];    # tables of two kinds in one union, and nodes in slabs; tables of three pointers are not told apart
 $floor{regex} = [99.9, 99.9];    # leaked sets of characters
+$floor{deltas} = [99.9, 99.9];    # bytes, whose callers' callers' variables alone tell so
 $floor{daemon} = [99.9, 99.9];    # arrays of pointers as large as a struct of the code around them
 $floor{entities} = [99, 99.8];    # columns behind void pointers; rows that are not in use any more lead to some blocks
 $floor{history} = [99.9, 99.9];    # structs that begin with an object of a class

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
  * Names for the blocks of a wrapper's callers. What one caller makes is arrays or texts of one type if nearly all
- * of its blocks with a name are, whatever the wrapper's other callers make.
+ * of its blocks with a name are, whatever the wrapper's other callers make. Where none of them has a name, the
+ * caller's own pointer to characters tells, if there are no pointers in the blocks.
  */
 #include "dumper/writer/infer/majority.h"
 #include "dumper/writer/infer/naming.h"
@@ -20,7 +21,8 @@ enum {
 struct caller {
 	heap_site_id site;
 	struct majority majority;
-	heap_type_id type; // of most, if most have one
+	heap_type_id meant; // characters that the variable with the block points to, or HEAP_NO_TYPE
+	heap_type_id type;  // of most, if most have one; else what is meant
 	uint32_t voters, votes, open;
 	uint32_t samples, agreeing; // of the open ones
 };
@@ -47,6 +49,20 @@ static struct caller *find(const struct inference *inference, const struct calle
 	return found == HEAP_HASH_NONE ? NULL : &callers->list.items[found];
 }
 
+// The characters that the caller's variable with the block points to; HEAP_NO_TYPE: it points to something else.
+static heap_type_id find_meant(const struct inference *inference, heap_site_id site)
+{
+	const struct site_types *types = &inference->kinds.site_types[site];
+
+	for (uint32_t i = 0; i < types->count; i++) {
+		if (types->list[i].is_result)
+			return layouts_is_character(&inference->layouts, types->list[i].type)
+				       ? types->list[i].type
+				       : HEAP_NO_TYPE;
+	}
+	return HEAP_NO_TYPE;
+}
+
 // Finds the only type that can have the majority for each caller.
 HEAP_MUST_CHECK
 static struct heap_error *elect(const struct inference *inference, const struct site_summary *maker,
@@ -67,8 +83,11 @@ static struct heap_error *elect(const struct inference *inference, const struct 
 		if (!caller) {
 			HEAP_TRY(heap_hash_add(&callers->by_site, heap_hash_u64(site),
 					       (uint32_t)callers->list.count));
-			HEAP_TRY(heap_array_append(&callers->list,
-						   ((struct caller){ .site = site })));
+			heap_type_id meant = find_meant(inference, site);
+
+			HEAP_TRY(heap_array_append(
+				&callers->list,
+				((struct caller){ .site = site, .meant = meant, .type = meant })));
 			caller = &callers->list.items[callers->list.count - 1];
 		}
 		if (inference->claims.rank[object] == RANK_NONE) {
@@ -106,11 +125,17 @@ static void count(const struct inference *inference, const struct site_summary *
 	}
 }
 
+// True if the variable with the blocks is to be believed: few of them have a name, and that is no other.
+static bool is_meant(const struct caller *caller)
+{
+	return caller->type == caller->meant && caller->votes < NAMING_VOTERS;
+}
+
 static bool is_elected(const struct caller *caller)
 {
 	uint32_t step = caller->open / STEPS + 1, samples = (caller->open + step - 1) / step;
 
-	return caller->open >= LEAST && caller->votes >= NAMING_VOTERS &&
+	return caller->open >= LEAST && (caller->votes >= NAMING_VOTERS || is_meant(caller)) &&
 	       caller->votes * UINT64_C(1000) >= caller->voters * (uint64_t)NAMING_PER_MILLE &&
 	       caller->agreeing * UINT64_C(1000) >= samples * (uint64_t)NAMING_PER_MILLE;
 }
@@ -141,7 +166,7 @@ struct heap_error *name_callers(struct inference *inference, const struct site_s
 			&(struct candidate){
 				.type = caller->type,
 				.elements = naming_elements(inference, object, caller->type) },
-			RANK_VOTE, claimed));
+			is_meant(caller) ? RANK_SITE : RANK_VOTE, claimed));
 	}
 	return NULL;
 }

@@ -266,7 +266,7 @@ static struct holder find_result(struct capture *capture, struct module *module,
 		find_holder(capture, module, address, result_register, stored ? &place : NULL);
 	struct straight_code code = { 0 };
 
-	if (!stored && (result.pointee == HEAP_NO_TYPE || result.is_receiver))
+	if (result.pointee == HEAP_NO_TYPE || result.is_receiver)
 		find_reach(capture, module, address, &code);
 	for (uint64_t i = 1; i <= code.reach; i++) {
 		bool is_stored = code.is_stored && i == code.stored_at;
