@@ -223,6 +223,46 @@ my $pointers = sub { Heapsh::ask_json($named, 'sql', "select count(*) as n from 
 is $pointers->('struct symbol', 16), 0, 'the bytes behind a text are no pointer';
 is $pointers->('char', 0), 0, 'nor are those in a block of characters';
 is $pointers->('struct device', 8), 20, 'but pointers among binary data are';
+# Buffers of libc's streams, behind what was written, and a buffer of the program's own in a larger struct.
+my $streams = <<'END';
+#include "dumper/heapsnap.h"
+#include <stdio.h>
+#include <stdlib.h>
+struct node { long number; double weight; struct node *next; };
+struct connection { char buffer[1024]; struct node *node; };
+struct connection *connection;
+FILE *file, *own;
+__attribute__((noinline)) static struct node *make(long number)
+{
+	struct node *node = calloc(1, sizeof(*node));
+	node->number = number;
+	return node;
+}
+__attribute__((noinline)) static void leave(FILE *stream, long number)
+{
+	for (long i = 8; i < 18; i++)
+		((struct node *volatile *)stream->_IO_buf_base)[i] = make(number + i);
+}
+int main(int argc, char **argv)
+{
+	file = fopen("/dev/null", "w");
+	own = fopen("/dev/null", "w");
+	connection = calloc(1, sizeof(*connection));
+	setvbuf(own, connection->buffer, _IOFBF, sizeof(connection->buffer));
+	connection->node = make(1);
+	setvbuf(stderr, NULL, _IOFBF, 4096);
+	fputs("#", stderr);
+	fputs("#", file);
+	fputs("#", own);
+	leave(stderr, 100);
+	leave(file, 200);
+	return argc > 1 ? heapsnap_dump(argv[1]) | heapsnap_wait() : 2;
+}
+END
+my $buffered = Heapsh::capture_source("$directory/streams.c", 'gcc -g -O1', text => $streams);
+is Heapsh::ask($buffered, 'find', '--count', 'type', 'struct node') =~ s/,.*//sr, 'Total: 21 objects', 'there are 21 nodes';
+is_deeply [map { "$_->{direct_objects} $_->{type}" } @{ Heapsh::ask_json($buffered, 'leaks')->{groups} }], ['20 struct node'],
+    'those that only buffers of streams lead to are leaked';
 # The header in which glibc notes the loaded modules has room for more of them, and never clears it.
 my $header = <<'END';
 #include "dumper/heapsnap.h"

@@ -112,8 +112,9 @@ __attribute__((noinline)) static void *unpack(const struct packed *packed)
 	return buffer;
 }
 
-__attribute__((noinline)) static void *patch(const void *source, size_t source_size, const void *delta,
-					     size_t delta_size, size_t *result_size)
+__attribute__((noinline)) static void *patch(const void *source, size_t source_size,
+					     const void *delta, size_t delta_size,
+					     size_t *result_size)
 {
 	const unsigned char *data = delta, *end = data + delta_size;
 	size_t size = source_size + delta_size;

@@ -85,6 +85,85 @@ static bool ends_text(const struct texts *texts, struct pages *pages, heap_type_
 	return length >= WORD && length < sizeof(bytes) && bytes[length] == '\0';
 }
 
+// --- buffers of streams -------------------------------------------------------------
+
+/*
+ * glibc's FILE (libio/bits/types/struct_FILE.h), which is a part of its ABI, and whose first word says that it is one.
+ * The buffer's bytes are text, and behind that what was there before. Where programs link libc, its streams
+ * are roots that reach all of the heap through such a pointer.
+ */
+enum {
+	STREAM_FLAGS = 0,
+	STREAM_READ_BASE = 24,
+	STREAM_BUFFER = 56,
+	STREAM_BUFFER_END = 64,
+	STREAM_MAGIC = 0xfbad,
+	MAX_ROUNDING = 32, // bytes of a block behind the buffer
+};
+
+// True of a word that leads to the start of a block, at an address, if it is that of a stream to its buffer.
+static bool is_stream_buffer(struct pages *pages, uint64_t address, uint64_t target, uint64_t size)
+{
+	uint64_t stream = address - STREAM_BUFFER, read_base = 0, end = 0;
+	uint32_t flags = 0;
+
+	pages_read(pages, stream + STREAM_FLAGS, &flags, sizeof(flags));
+	if (flags >> 16 != STREAM_MAGIC)
+		return false;
+	pages_read(pages, stream + STREAM_READ_BASE, &read_base, sizeof(read_base));
+	pages_read(pages, stream + STREAM_BUFFER_END, &end, sizeof(end));
+	// setvbuf() may have been given a part of a larger block.
+	return read_base - target <= size && end - target <= size &&
+	       size - (end - target) < MAX_ROUNDING;
+}
+
+// True if a block may be such a buffer: a struct is none.
+static bool may_be_buffer(const struct capture *capture, const struct texts *texts,
+			  heap_object_id object)
+{
+	heap_type_id type = names_type(&capture->names, object);
+
+	return type == HEAP_NO_TYPE || texts->begin[type] == 0;
+}
+
+// Marks the buffers of streams, in blocks and in variables. @param is_buffer  [objects]
+static void find_buffers(const struct capture *capture, const struct texts *texts,
+			 struct pages *pages, uint8_t *is_buffer)
+{
+	const struct heap_snapshot *snapshot = &capture->snapshot;
+	const struct objects *objects = &capture->objects;
+
+	for (heap_object_id object = 0; object < objects->count; object++) {
+		for (uint32_t edge = snapshot->edge_first[object];
+		     edge < snapshot->edge_first[object + 1] &&
+		     snapshot->edge_slot[edge] <= STREAM_BUFFER / WORD;
+		     edge++) {
+			heap_object_id target = snapshot->edge_target[edge];
+
+			if (snapshot->edge_slot[edge] == STREAM_BUFFER / WORD &&
+			    snapshot->edge_interior[edge] == 0 &&
+			    may_be_buffer(capture, texts, target) &&
+			    is_stream_buffer(pages,
+					     objects_address(objects, object) + STREAM_BUFFER,
+					     objects_address(objects, target),
+					     objects_size(objects, target)))
+				is_buffer[target] = 1;
+		}
+	}
+	for (uint64_t i = 0; i < snapshot->root_edge_count; i++) {
+		const struct heap_root_edge *edge = &snapshot->root_edges[i];
+		uint64_t address = snapshot->roots[edge->root].address + edge->offset;
+
+		if (edge->interior == 0 && edge->offset >= STREAM_BUFFER &&
+		    may_be_buffer(capture, texts, edge->target) &&
+		    is_stream_buffer(pages, address, objects_address(objects, edge->target),
+				     objects_size(objects, edge->target)))
+			is_buffer[edge->target] = 1;
+	}
+}
+
+// --- all of them ----------------------------------------------------------------------
+
 // held_parts_concern(), asked once for each type: most blocks are of few types.
 static bool concerns(const struct texts *texts, struct held_parts *held, heap_type_id type)
 {
@@ -134,8 +213,8 @@ static void move_edge(struct heap_snapshot *snapshot, uint32_t from, uint32_t to
 }
 
 static void remove_from_objects(struct held_parts *held, const struct texts *texts,
-				struct pages *pages, const struct capture *capture,
-				struct heap_snapshot *snapshot)
+				const uint8_t *is_buffer, struct pages *pages,
+				const struct capture *capture, struct heap_snapshot *snapshot)
 {
 	const struct objects *objects = &capture->objects;
 	bool has_ranges = held_parts_has_ranges(held);
@@ -147,6 +226,11 @@ static void remove_from_objects(struct held_parts *held, const struct texts *tex
 		bool is_concerned = concerns(texts, held, type);
 		struct held_range range;
 
+		if (is_buffer[object]) {
+			snapshot->edge_first[object] = kept;
+			edge = end;
+			continue;
+		}
 		// All edges of most blocks stay where they are.
 		if (edge == kept && !has_ranges && !is_concerned && texts->begin[type] == NO_TEXT) {
 			edge = kept = end;
@@ -190,13 +274,15 @@ struct heap_error *dead_words_remove(struct capture *capture)
 	CLEANUP(texts_deinit) struct texts texts = { 0 };
 	struct pages *pages = pages_create(&capture->image, PAGES);
 	struct held_parts *held = pages ? held_parts_create(capture, pages) : NULL;
-	struct heap_error *error =
-		held ? texts_init(&texts, &capture->snapshot.types) : heap_error_out_of_memory();
+	CLEANUP_FREE uint8_t *is_buffer = calloc((size_t)capture->objects.count + 1, 1);
+	struct heap_error *error = held && is_buffer ? texts_init(&texts, &capture->snapshot.types)
+						     : heap_error_out_of_memory();
 
 	if (!error)
 		error = note_ranges(&texts, held, capture);
 	if (!error) {
-		remove_from_objects(held, &texts, pages, capture, &capture->snapshot);
+		find_buffers(capture, &texts, pages, is_buffer);
+		remove_from_objects(held, &texts, is_buffer, pages, capture, &capture->snapshot);
 		remove_from_roots(held, &capture->snapshot);
 	}
 	held_parts_destroy(held);

@@ -18,7 +18,7 @@
  *
  * The same holds for the word in which a text ends: that of a block of characters, or of a flexible array
  * of them, as in struct symbol { struct symbol *next; char text[]; }. Behind the terminating NUL it has what
- * was there before.
+ * was there before. And for the buffers of libc's streams, which hold characters alone.
  */
 
 #include "dumper/writer/scan/capture.h"

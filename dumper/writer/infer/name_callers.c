@@ -21,8 +21,9 @@ enum {
 struct caller {
 	heap_site_id site;
 	struct majority majority;
-	heap_type_id meant; // characters that the variable with the block points to, or HEAP_NO_TYPE
-	heap_type_id type;  // of most, if most have one; else what is meant
+	heap_type_id
+		meant;     // characters that the variable with the block points to, or HEAP_NO_TYPE
+	heap_type_id type; // of most, if most have one; else what is meant
 	uint32_t voters, votes, open;
 	uint32_t samples, agreeing; // of the open ones
 };
