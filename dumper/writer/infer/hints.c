@@ -464,6 +464,8 @@ static uint32_t drop_contradicted(const struct inference *inference, heap_object
 		const struct layout_claim *claim = &list[i].claim;
 		bool is_array = claim->fit == LAYOUT_ARRAY || claim->fit == LAYOUT_SLACK;
 
+		if (claim->elements > 1 && free_lists_have(&inference->free_lists, claim->type))
+			continue;
 		if (!is_array || !layouts_is_compound(&inference->layouts, claim->type) ||
 		    !is_part_of_elements(inference, claim->type, object))
 			list[kept++] = list[i];

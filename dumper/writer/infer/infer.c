@@ -277,6 +277,7 @@ static struct heap_error *advance(struct inference *inference, int small, uint64
 	HEAP_TRY(settle(inference));
 	*named = 0;
 	HEAP_TRY(flagged_pointers_decide(inference, named));
+	HEAP_TRY(free_lists_cut(inference, named));
 	if (*named == 0 && !progress_is_late())
 		HEAP_TRY(find_runtimes(inference, false, named));
 	if (*named == 0 && !progress_is_late())

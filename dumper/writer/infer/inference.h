@@ -15,6 +15,7 @@
 #include "dumper/writer/infer/discriminators.h"
 #include "dumper/writer/infer/enum_tags.h"
 #include "dumper/writer/infer/flagged_pointers.h"
+#include "dumper/writer/infer/free_lists.h"
 #include "dumper/writer/infer/frontier.h"
 #include "dumper/writer/infer/held_parts.h"
 #include "dumper/writer/infer/hints.h"
@@ -70,6 +71,7 @@ struct inference {
 	struct pointer_tags pointer_tags;
 	struct profiles profiles;
 	struct pools pools;
+	struct free_lists free_lists;
 	struct symbol_types symbol_types;
 	struct union_tags union_tags;
 	struct gate learning;      /**< learning discriminators and profiles */

@@ -179,6 +179,9 @@ struct heap_error *naming_claim_member(struct inference *inference, heap_object_
 		[RANK_VOTE] = HEAP_EVIDENCE_VOTE,
 	};
 
+	// Code that cuts up its blocks handles headers, of which no block is an array.
+	if (candidate->elements > 1 && free_lists_have(&inference->free_lists, candidate->type))
+		return NULL;
 	++*claimed;
 	return claims_add(&inference->claims, rank,
 			  &(struct claim){ object, candidate->type, candidate->elements,

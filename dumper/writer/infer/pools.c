@@ -193,6 +193,7 @@ static void extend(const struct inference *inference, struct heap_part *part)
 			   part->offset + elements * stride) &&
 	    inference->claims.rank[part->object] == RANK_NONE &&
 	    !(inference->capture->objects.flags[part->object] & ARENA_CHUNK) &&
+	    !free_lists_have(&inference->free_lists, part->type) &&
 	    !layouts_is_flexible(&inference->layouts, part->type) && is_alone(inference, part) &&
 	    reads_like(inference, part, stride, elements - 1))
 		part->elements = elements;
