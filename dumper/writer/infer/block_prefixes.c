@@ -5,13 +5,16 @@
  * Then some struct has the block's size and a T at k, and naming will find it. But if for nearly
  * all blocks with a T at k there is no such struct, and a T fits the memory behind k, then the
  * first k bytes are a prefix. Where no sites are known, that is as true of the headers of allocators
- * whose blocks form trees: then there must be a pointer to a method table behind the prefix.
+ * whose blocks form trees: then there must be a pointer to a method table behind the prefix, or the prefix is a link
+ * from block to block.
  */
 #include "dumper/writer/infer/block_prefixes.h"
 
 #include "dumper/writer/base/progress.h"
 #include "dumper/writer/infer/inference.h"
+#include "dumper/writer/infer/linked_prefixes.h"
 
+#include "lib/base/bits.h"
 #include "lib/base/hash_table.h"
 #include "lib/base/prefetch.h"
 
@@ -222,6 +225,42 @@ static const struct method_table *find_table(const struct inference *inference,
 	return table;
 }
 
+// True if typed slots lead to a block's start, or to what lies before an offset.
+static bool is_led_before(const struct inference *inference, heap_object_id object, uint32_t offset)
+{
+	for (uint32_t at = hints_first(&inference->hints, object); at != NO_HINT;
+	     at = inference->hints.list[at].next) {
+		const struct hint *hint = &inference->hints.list[at];
+
+		progress_step();
+		if (!layouts_is_character(&inference->layouts, hint->type) &&
+		    (layouts_is_start(hint->interior) || hint->interior < offset))
+			return true;
+	}
+	return false;
+}
+
+// True if the bytes before the lead are a link to where another block begins, as all that a region has to free. The last
+// one of such a list is one that the link of another leads to.
+static bool is_linked(const struct inference *inference, heap_object_id object,
+		      const struct lead *lead)
+{
+	heap_object_id next = linked_prefixes_next(inference, object);
+	uint64_t word = 1;
+
+	if (lead->offset != sizeof(word) || lead->header > 0)
+		return false;
+	if (next != HEAP_NO_OBJECT)
+		return !claims_are_good(&inference->claims, next) &&
+		       !is_led_before(inference, next, lead->offset);
+	if (!inference->block_prefixes.are_next ||
+	    !heap_bit_get(inference->block_prefixes.are_next, object))
+		return false;
+	pages_read(inference->pages, objects_address(&inference->capture->objects, object), &word,
+		   sizeof(word));
+	return word == 0;
+}
+
 static enum reading read_block(const struct inference *inference, heap_object_id object,
 			       const struct lead *lead, uint64_t *words)
 {
@@ -233,7 +272,8 @@ static enum reading read_block(const struct inference *inference, heap_object_id
 	if (has_whole(layouts, lead->type, lead->offset, size) ||
 	    may_be_alternative(layouts, lead, size))
 		return READING_EMBEDDED;
-	if (!inference_has_sites(inference) && !find_table(inference, object, lead))
+	if (!inference_has_sites(inference) && !find_table(inference, object, lead) &&
+	    !is_linked(inference, object, lead))
 		return READING_EMBEDDED;
 	if (layouts_fit(layouts, lead->type, size - lead->offset,
 			layouts_slack(layouts, size - lead->offset))
@@ -434,6 +474,28 @@ static struct heap_error *accept_pairs(struct inference *inference, struct kind_
 	return NULL;
 }
 
+// Finds the blocks that the first word of another one leads to the start of, once and where no sites are known.
+HEAP_MUST_CHECK
+static struct heap_error *require_next(struct inference *inference)
+{
+	const heap_object_id objects = inference->capture->objects.count;
+	struct block_prefixes *prefixes = &inference->block_prefixes;
+
+	if (prefixes->are_next)
+		return NULL;
+	prefixes->are_next = calloc(objects / 8 + 1, 1);
+	if (!prefixes->are_next)
+		return heap_error_out_of_memory();
+	for (heap_object_id i = 0; i < objects; i++) {
+		heap_object_id next = linked_prefixes_next(inference, i);
+
+		progress_step();
+		if (next != HEAP_NO_OBJECT)
+			heap_bit_set(prefixes->are_next, next);
+	}
+	return NULL;
+}
+
 static void fetch(const struct inference *inference, heap_object_id object)
 {
 	const struct hints *hints = &inference->hints;
@@ -599,6 +661,8 @@ struct heap_error *block_prefixes_find(struct inference *inference, enum block_p
 	of_kinds = calloc((size_t)inference->kinds.count + 1, sizeof(*of_kinds));
 	if (!words || !of_kinds)
 		return heap_error_out_of_memory();
+	if (!inference_has_sites(inference))
+		HEAP_TRY(require_next(inference));
 	HEAP_TRY(count_blocks(inference, kind, words, of_kinds));
 	HEAP_TRY(accept_pairs(inference, of_kinds, &any));
 	for (heap_object_id i = 0; any && i < inference->capture->objects.count; i++) {
@@ -740,5 +804,6 @@ void block_prefixes_deinit(struct block_prefixes *prefixes)
 {
 	heap_array_deinit(&prefixes->pairs);
 	free(prefixes->leads);
+	free(prefixes->are_next);
 	free(prefixes->of);
 }

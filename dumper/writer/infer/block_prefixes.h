@@ -48,7 +48,9 @@ struct site_leads {
 
 struct block_prefixes {
 	struct site_leads *leads; /**< [sites] NULL: not counted yet */
-	uint8_t *of;              /**< [objects] bytes; NULL: none has one */
+	uint8_t *
+		are_next; /**< [objects / 8 + 1] bits.h: blocks that others link to; NULL: not found yet */
+	uint8_t *of; /**< [objects] bytes; NULL: none has one */
 	struct HEAP_ARRAY(struct prefix_pair) pairs;
 	uint32_t hints_seen[BLOCK_PREFIX_KINDS];
 	uint32_t count;  /**< objects that have one */

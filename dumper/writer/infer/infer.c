@@ -13,6 +13,7 @@
 #include "dumper/writer/infer/counted.h"
 #include "dumper/writer/infer/inference.h"
 #include "dumper/writer/infer/likeness.h"
+#include "dumper/writer/infer/linked_prefixes.h"
 #include "dumper/writer/infer/measured_links.h"
 #include "dumper/writer/infer/named_pointees.h"
 #include "dumper/writer/infer/naming.h"
@@ -240,6 +241,7 @@ static struct heap_error *find_runtimes(struct inference *inference, bool is_tho
 					uint64_t *named)
 {
 	HEAP_TRY(block_prefixes_find(inference, BLOCK_PREFIX_STRUCTS, is_thorough, named));
+	HEAP_TRY(linked_prefixes_spread(inference, named));
 	return pointer_tags_apply(inference, is_thorough, named);
 }
 

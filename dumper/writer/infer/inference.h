@@ -72,6 +72,8 @@ struct inference {
 	struct profiles profiles;
 	struct pools pools;
 	struct free_lists free_lists;
+	uint32_t
+		linked_prefixes; /**< blocks with prefixes when these were last spread by their links */
 	struct symbol_types symbol_types;
 	struct union_tags union_tags;
 	struct gate learning;      /**< learning discriminators and profiles */

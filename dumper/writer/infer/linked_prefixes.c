@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/infer/linked_prefixes.h"
+
+#include "dumper/writer/base/progress.h"
+#include "dumper/writer/infer/inference.h"
+#include "lib/base/cleanup.h"
+
+#include <stdlib.h>
+
+enum {
+	MIN_LINKED = 32, // blocks whose prefix begins with a link
+	MIN_LEAD = 20,   // times as many must be linked to such as to others
+};
+
+// The blocks with a prefix of one length, by what it begins with.
+struct linked {
+	uint32_t known;   // links to blocks with that prefix
+	uint32_t others;  // to blocks that have none
+	uint32_t unknown; // to blocks of which nothing is known
+	uint32_t ends;    // anything else: lists end somewhere
+};
+
+heap_object_id linked_prefixes_next(const struct inference *inference, heap_object_id object)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	uint32_t edge = snapshot->edge_first[object];
+
+	return edge < snapshot->edge_first[object + 1] && snapshot->edge_slot[edge] == 0 &&
+			       snapshot->edge_interior[edge] == 0
+		       ? snapshot->edge_target[edge]
+		       : HEAP_NO_OBJECT;
+}
+
+static bool is_known_otherwise(const struct inference *inference, heap_object_id object)
+{
+	return inference->claims.name_rank[object] < RANK_SITE ||
+	       pools_have(&inference->pools, object);
+}
+
+// @param by_length  [BLOCK_PREFIX_MAX + 1] is filled
+static void count(const struct inference *inference, struct linked *by_length)
+{
+	for (heap_object_id i = 0; i < inference->capture->objects.count; i++) {
+		uint32_t bytes = inference_prefix(inference, i);
+		heap_object_id target =
+			bytes > 0 ? linked_prefixes_next(inference, i) : HEAP_NO_OBJECT;
+
+		progress_step();
+		if (bytes == 0)
+			continue;
+		if (target == HEAP_NO_OBJECT)
+			by_length[bytes].ends++;
+		else if (inference_prefix(inference, target) == bytes)
+			by_length[bytes].known++;
+		else if (inference_prefix(inference, target) > 0 ||
+			 is_known_otherwise(inference, target))
+			by_length[bytes].others++;
+		else
+			by_length[bytes].unknown++;
+	}
+}
+
+static bool is_list(const struct linked *linked)
+{
+	return linked->known >= MIN_LINKED &&
+	       linked->known >= MIN_LEAD * (uint64_t)linked->others &&
+	       linked->known + linked->unknown >= linked->ends;
+}
+
+// True if no typed slot leads to a place in the prefix but one to characters, as the list's head may have.
+static bool may_have(const struct inference *inference, heap_object_id object, uint32_t bytes)
+{
+	if (inference_prefix(inference, object) > 0 || is_known_otherwise(inference, object) ||
+	    objects_size(&inference->capture->objects, object) <= bytes)
+		return false;
+	for (uint32_t at = hints_first(&inference->hints, object); at != NO_HINT;
+	     at = inference->hints.list[at].next) {
+		const struct hint *hint = &inference->hints.list[at];
+		uint64_t interior = layouts_is_start(hint->interior) ? 0 : hint->interior;
+
+		progress_step();
+		if (interior < bytes && !hint->either &&
+		    !layouts_is_character(&inference->layouts, hint->type))
+			return false;
+	}
+	return true;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *set(struct inference *inference, heap_object_id object, uint32_t bytes,
+			      uint64_t *found)
+{
+	if (inference_type(inference, object) != HEAP_NO_TYPE)
+		inference_unname(inference, object);
+	++*found;
+	return block_prefixes_set(inference, object, bytes);
+}
+
+// Those behind a block in its list.
+HEAP_MUST_CHECK
+static struct heap_error *spread_on(struct inference *inference, heap_object_id object,
+				    uint32_t bytes, uint64_t *found)
+{
+	for (object = linked_prefixes_next(inference, object);
+	     object != HEAP_NO_OBJECT && may_have(inference, object, bytes);
+	     object = linked_prefixes_next(inference, object)) {
+		progress_step();
+		HEAP_TRY(set(inference, object, bytes, found));
+	}
+	return NULL;
+}
+
+/*
+ * Those before it. Each block is passed once: all on the way to one that has been passed get what that has.
+ *
+ * @param passed  [objects] zeros at first
+ */
+HEAP_MUST_CHECK
+static struct heap_error *spread_back(struct inference *inference, heap_object_id object,
+				      const struct linked *by_length, bool *passed, uint64_t *found)
+{
+	heap_object_id end = object;
+	uint32_t bytes;
+
+	while (end != HEAP_NO_OBJECT && inference_prefix(inference, end) == 0 && !passed[end] &&
+	       !is_known_otherwise(inference, end)) {
+		progress_step();
+		passed[end] = true;
+		end = linked_prefixes_next(inference, end);
+	}
+	bytes = end != HEAP_NO_OBJECT ? inference_prefix(inference, end) : 0;
+	if (bytes == 0 || !is_list(&by_length[bytes]))
+		return NULL;
+	for (; object != end; object = linked_prefixes_next(inference, object)) {
+		progress_step();
+		if (may_have(inference, object, bytes))
+			HEAP_TRY(set(inference, object, bytes, found));
+	}
+	return NULL;
+}
+
+struct heap_error *linked_prefixes_spread(struct inference *inference, uint64_t *found)
+{
+	const heap_object_id objects = inference->capture->objects.count;
+	struct linked by_length[BLOCK_PREFIX_MAX + 1] = { 0 };
+	CLEANUP_FREE bool *passed = NULL;
+	uint64_t before = *found;
+	bool any = false;
+
+	if (inference->block_prefixes.count == inference->linked_prefixes)
+		return NULL;
+	count(inference, by_length);
+	for (uint32_t i = 0; i <= BLOCK_PREFIX_MAX; i++)
+		any = any || is_list(&by_length[i]);
+	inference->linked_prefixes = inference->block_prefixes.count;
+	passed = any ? calloc((size_t)objects + 1, sizeof(*passed)) : NULL;
+	if (!any)
+		return NULL;
+	if (!passed)
+		return heap_error_out_of_memory();
+	for (heap_object_id i = 0; i < objects; i++) {
+		uint32_t bytes = inference_prefix(inference, i);
+
+		if (bytes > 0 && is_list(&by_length[bytes]))
+			HEAP_TRY(spread_on(inference, i, bytes, found));
+	}
+	for (heap_object_id i = 0; i < objects; i++) {
+		if (inference_prefix(inference, i) == 0)
+			HEAP_TRY(spread_back(inference, i, by_length, passed, found));
+	}
+	inference->linked_prefixes = inference->block_prefixes.count;
+	return *found > before ? kinds_sort(inference) : NULL;
+}
