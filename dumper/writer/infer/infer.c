@@ -264,6 +264,9 @@ static struct heap_error *name_prefixed_texts(struct inference *inference, uint6
 	if (!inference->has_texts)
 		HEAP_TRY(unaligned_texts_hint(inference));
 	inference->has_texts = true;
+	HEAP_TRY(text_ends_claim(inference, named));
+	if (*named > 0)
+		return NULL;
 	return block_prefixes_find(inference, BLOCK_PREFIX_TEXTS, true, named);
 }
 
