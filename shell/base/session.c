@@ -235,13 +235,19 @@ struct heap_error *session_nodes(struct session *session, struct heap_graph **re
 	return NULL;
 }
 
-struct heap_error *session_node_kinds(struct session *session, const struct heap_snapshot **result)
+struct heap_error *session_node_columns(struct session *session, unsigned columns,
+					const struct heap_snapshot **result)
 {
 	HEAP_TRY(session_divided(session));
-	HEAP_TRY(heap_snapshot_load(session->snapshot,
-				    HEAP_COLUMN_SITE | HEAP_COLUMN_TYPE | HEAP_COLUMN_SIZE));
+	HEAP_TRY(heap_snapshot_load(session->snapshot, columns));
 	*result = session->divided->graph ? session->divided->graph->snapshot : session->snapshot;
 	return NULL;
+}
+
+struct heap_error *session_node_kinds(struct session *session, const struct heap_snapshot **result)
+{
+	return session_node_columns(session,
+				    HEAP_COLUMN_SITE | HEAP_COLUMN_TYPE | HEAP_COLUMN_SIZE, result);
 }
 
 // Finds the dominators in the side file, or computes them.

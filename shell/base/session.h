@@ -176,9 +176,15 @@ HEAP_MUST_CHECK
 struct heap_error *session_nodes(struct session *session, struct heap_graph **result);
 
 /**
- * The nodes of session->divided as objects of a snapshot, with SIZE, TYPE and SITE and nothing else that
- * is per object.
+ * The nodes of session->divided as objects of a snapshot.
+ *
+ * @param columns  of SIZE, TYPE and SITE; there are no others
  */
+HEAP_MUST_CHECK
+struct heap_error *session_node_columns(struct session *session, unsigned columns,
+					const struct heap_snapshot **result);
+
+/** The same with all three. */
 HEAP_MUST_CHECK
 struct heap_error *session_node_kinds(struct session *session, const struct heap_snapshot **result);
 

@@ -257,7 +257,7 @@ struct heap_error *root_rows_make(struct session *session, const struct root_gro
 
 	if (!rows || !row_of)
 		return heap_error_out_of_memory();
-	HEAP_TRY(session_node_kinds(session, &nodes));
+	HEAP_TRY(session_node_columns(session, HEAP_COLUMN_SIZE, &nodes));
 	*count = add_rows(groups, minimum, rows, &more);
 	shown = *count < limit ? *count : (size_t)limit;
 	for (size_t i = shown; i < *count; i++)
