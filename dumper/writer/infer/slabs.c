@@ -31,6 +31,8 @@ struct arrays {
 	uint64_t insides; // pointers to elements behind the first
 };
 
+struct slabs HEAP_ARRAY(struct heap_slab);
+
 struct search {
 	struct capture *capture;
 	struct arrays *arrays; // [names]
@@ -212,14 +214,14 @@ HEAP_MUST_CHECK
 static struct heap_error *add_slabs(const struct search *search)
 {
 	struct capture *capture = search->capture;
-	struct HEAP_ARRAY(struct heap_slab) slabs = { 0 };
+	CLEANUP_ARRAY struct slabs slabs = { 0 };
 
 	for (heap_object_id i = 0; i < capture->objects.count; i++) {
 		if (heap_bit_get(search->is_wanted, i) &&
 		    search->arrays[name_number(&capture->names, i)].is_wanted)
 			HEAP_TRY(heap_array_append(&slabs, (struct heap_slab){ i }));
 	}
-	capture->snapshot.slabs = slabs.items;
+	capture->snapshot.slabs = keep(slabs.items);
 	capture->snapshot.slab_count = (uint32_t)slabs.count;
 	return NULL;
 }
