@@ -405,7 +405,8 @@ HEAPGRAPH_API enum heapgraph_reach heapgraph_object_reach(const struct heapgraph
 /**
  * Bytes that would be freed with it, including its own; 0: leaked. Need RETAINED. Words of stacks and
  * registers that no variable explains take nothing from variables: they retain what nothing else
- * leads to.
+ * leads to. So do variables of a call take nothing from those of its callers, and from global ones. Of a
+ * pool its parts' bytes and what they retain are included, though others may hold them.
  */
 HEAPGRAPH_API uint64_t heapgraph_object_retained(const struct heapgraph *graph,
 						 heapgraph_object_id object);
