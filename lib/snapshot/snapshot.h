@@ -607,6 +607,9 @@ static inline uint32_t heap_snapshot_part_count(const struct heap_snapshot *snap
 	return end - first;
 }
 
+/** True if an object is a slab. */
+bool heap_snapshot_is_slab(const struct heap_snapshot *snapshot, heap_object_id object);
+
 /** The innermost part that contains the byte at an offset of an object, or NULL. Needs SIZE. */
 const struct heap_part *heap_snapshot_part_at(const struct heap_snapshot *snapshot,
 					      heap_object_id object, uint64_t offset);

@@ -542,6 +542,14 @@ uint64_t heap_snapshot_part_size(const struct heap_snapshot *snapshot, const str
 	return size < left ? size : left;
 }
 
+bool heap_snapshot_is_slab(const struct heap_snapshot *snapshot, heap_object_id object)
+{
+	uint32_t at = heap_partition_point(i, 0, snapshot->slab_count,
+					   snapshot->slabs[i].object < object);
+
+	return at < snapshot->slab_count && snapshot->slabs[at].object == object;
+}
+
 const struct heap_part *heap_snapshot_part_at(const struct heap_snapshot *snapshot,
 					      heap_object_id object, uint64_t offset)
 {

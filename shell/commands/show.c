@@ -465,6 +465,8 @@ static struct heap_error *show_place(struct session *session, const char *path,
 HEAP_MUST_CHECK
 static struct heap_error *show(struct session *session, const char *word, const struct asked *asked)
 {
+	const struct heap_part *part;
+	struct heap_part place;
 	struct operand operand;
 
 	HEAP_TRY(describe_load(session));
@@ -479,10 +481,9 @@ static struct heap_error *show(struct session *session, const char *word, const 
 		return show_root(session, operand.root, asked);
 	if (operand.interior == 0)
 		session_remember(session, operand.object);
-	return asked->form == FORM_VALUE ? show_object(session, operand.object,
-						       operand_part(session, &operand), asked)
-					 : show_bytes(session, operand.object,
-						      operand_part(session, &operand), asked);
+	part = operand_part(session, &operand, &place) ? &place : NULL;
+	return asked->form == FORM_VALUE ? show_object(session, operand.object, part, asked)
+					 : show_bytes(session, operand.object, part, asked);
 }
 
 static enum command_status show_run(struct session *session, int argc, char **argv)

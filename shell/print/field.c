@@ -360,19 +360,21 @@ static const char *describe_inside(struct session *session, const struct target 
 const char *field_describe_target(struct session *session, heap_object_id object, uint64_t interior,
 				  heap_type_id pointee)
 {
-	const struct heap_part *part =
-		interior ? heap_snapshot_part_at(session->snapshot, object, interior) : NULL;
+	const char *where = heap_snapshot_is_slab(session->snapshot, object) ? "element of a slab"
+									     : "part of a pool";
+	struct heap_part part;
 
 	if (interior == 0)
 		return describe_object(session, object);
-	if (part && part->offset == interior)
-		return session_format(session, "%s, part of a pool", part_describe(session, part));
-	if (part) {
-		struct target target = { part->type, part->elements, interior - part->offset };
+	if (part_find(session, object, interior, &part)) {
+		struct target target = { part.type, part.elements, interior - part.offset };
+		const char *whole = part_describe(session, &part);
 
-		return session_format(
-			session, "%s, part of a pool",
-			describe_inside(session, &target, part_describe(session, part), pointee));
+		return session_format(session, "%s, %s",
+				      interior == part.offset
+					      ? whole
+					      : describe_inside(session, &target, whole, pointee),
+				      where);
 	}
 
 	struct target target = whole_object(session->snapshot, object, interior);

@@ -25,6 +25,24 @@ const char *part_describe(struct session *session, const struct heap_part *part)
 		output_colour(session->output, COLOUR_PLAIN));
 }
 
+bool part_find(const struct session *session, heap_object_id object, uint64_t offset,
+	       struct heap_part *result)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	const struct heap_part *part = heap_snapshot_part_at(snapshot, object, offset);
+	uint64_t size = heap_types_size(&snapshot->types, snapshot->type[object]);
+
+	if (part)
+		*result = *part;
+	else if (size > 0 && offset >= size && heap_snapshot_is_slab(snapshot, object))
+		*result =
+			(struct heap_part){ object, offset - offset % size, snapshot->type[object],
+					    1, snapshot->evidence[object] };
+	else
+		return false;
+	return true;
+}
+
 void part_json(struct session *session, const char *key, const struct heap_part *part)
 {
 	struct output *output = session->output;

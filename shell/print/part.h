@@ -9,6 +9,15 @@
 /** "struct node at 0x5f0010", "struct slot[12] at 0x5f0020". */
 const char *part_describe(struct session *session, const struct heap_part *part);
 
+/**
+ * Finds the part of a pool that a byte of an object belongs to, or the element of a slab unless it is the first.
+ * Needs SIZE, TYPE, EVIDENCE and PARTS.
+ *
+ * @return false if it is neither
+ */
+bool part_find(const struct session *session, heap_object_id object, uint64_t offset,
+	       struct heap_part *result);
+
 /** An object for JSON, with the pool's address. */
 void part_json(struct session *session, const char *key, const struct heap_part *part);
 

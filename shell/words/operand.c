@@ -5,6 +5,7 @@
 #include "lib/base/nearest.h"
 #include "lib/types/member_path.h"
 #include "shell/base/format.h"
+#include "shell/print/part.h"
 #include "shell/print/container_parts.h"
 #include "shell/print/describe.h"
 #include "shell/words/variable.h"
@@ -721,12 +722,11 @@ struct heap_error *operand_parse_object(struct session *session, const char *tex
 	return error ? error : operand_locate_object(session, text, result);
 }
 
-const struct heap_part *operand_part(const struct session *session, const struct operand *operand)
+bool operand_part(const struct session *session, const struct operand *operand,
+		  struct heap_part *result)
 {
-	return operand->object != HEAP_NO_OBJECT && operand->interior > 0
-		       ? heap_snapshot_part_at(session->snapshot, operand->object,
-					       operand->interior)
-		       : NULL;
+	return operand->object != HEAP_NO_OBJECT && operand->interior > 0 &&
+	       part_find(session, operand->object, operand->interior, result);
 }
 
 bool operand_is_root(const struct session *session, const struct operand *operand)

@@ -64,10 +64,13 @@ struct heap_error *operand_locate_object(struct session *session, const char *te
 					 heap_object_id *result);
 
 /**
- * The part of a pool that an address inside stands for; NULL: it is none, or the pool's own. Needs SIZE and
- * PARTS.
+ * The part of a pool, or the element of a slab, that an address inside stands for. Needs SIZE, TYPE, EVIDENCE
+ * and PARTS.
+ *
+ * @return false if it is neither, or the object's own address
  */
-const struct heap_part *operand_part(const struct session *session, const struct operand *operand);
+bool operand_part(const struct session *session, const struct operand *operand,
+		  struct heap_part *result);
 
 /** True for a variable, and not a part of one, that points to objects. */
 bool operand_is_root(const struct session *session, const struct operand *operand);

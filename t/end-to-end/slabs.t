@@ -35,6 +35,9 @@ struct node at 0x…, part of the struct node[64] at 0x… is:
     └─[3] of struct node *[32] at 0x…, which is:
       └─the global variable table (slabs.c:45, slabs)
 END
+    my $shown = $ask->('show', sprintf '%#x', hex($slab->{address}) + 60 * $node);
+    like $shown, qr/^struct node at 0x[0-9a-f]+, $node B, type by/, "$how: show of an element";
+    like $shown, qr/^  next = struct node at 0x[0-9a-f]+, element of a slab$/m, "$how: ... and of its pointers";
     return;
 }
 
