@@ -246,8 +246,8 @@ struct heap_error *session_node_columns(struct session *session, unsigned column
 
 struct heap_error *session_node_kinds(struct session *session, const struct heap_snapshot **result)
 {
-	return session_node_columns(session,
-				    HEAP_COLUMN_SITE | HEAP_COLUMN_TYPE | HEAP_COLUMN_SIZE, result);
+	return session_node_columns(session, HEAP_COLUMN_SITE | HEAP_COLUMN_TYPE | HEAP_COLUMN_SIZE,
+				    result);
 }
 
 // Finds the dominators in the side file, or computes them.
