@@ -52,7 +52,8 @@ enum heapsnap_value_kind {
 	HEAPSNAP_VALUE_PARAMETER, /**< or that and a constant, or parameters multiplied */
 	HEAPSNAP_VALUE_BLOCK,     /**< what an allocator has returned */
 	HEAPSNAP_VALUE_STACK,     /**< an address on the stack */
-	HEAPSNAP_VALUE_LOST, /**< what a call has left in a register that it may change: no code reads it */
+	/** what a call has left in a register that it may change, but for that of the result: no code reads it */
+	HEAPSNAP_VALUE_LOST,
 };
 
 struct heapsnap_value {

@@ -140,7 +140,10 @@ static void knows_thin_wrappers(void **state)
 	assert_true(count_passing((uint64_t)resized) > 0);
 	assert_true(count_passing((uint64_t)prefixed) > 0);
 	assert_true(count_passing((uint64_t)cleared) > 0);
+#ifdef __x86_64__
+	// Elsewhere the first parameter and the result of the call before share a register.
 	assert_true(count_passing((uint64_t)ended) > 0);
+#endif
 	assert_true(count_passing((uint64_t)listed) > 0);
 	assert_true(count_passing((uint64_t)published) > 0);
 	free(listed(4));
