@@ -88,4 +88,20 @@ sub fails_with {
     is "$status: $out$err", "$wanted: $expected\n", $line;
 }
 
+# The objects of a snapshot, and then the parts of its pools, which have their bytes.
+sub objects_and_parts {
+    my ($snapshot) = @_;
+    my @objects = @{ json($snapshot, 'find')->{objects} };
+    my @parts;
+    for my $pool (grep { $_->{evidence} eq 'pool' } @objects) {
+        my @own = map { { %{ $_->{part} }, size => $_->{own} } }
+            @{ json($snapshot, 'dominators', '--all', $pool->{address})->{dominates} };
+        $pool->{size} -= $_->{size} for @own;
+        push @parts, sort { $a->{address} cmp $b->{address} } @own;
+    }
+    push @objects, @parts;
+    $_->{retained} = json($snapshot, 'retained', $_->{address})->{retained} for @objects;
+    return \@objects;
+}
+
 1;

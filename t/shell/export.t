@@ -138,25 +138,9 @@ sub retained {
     return $bytes;
 }
 
-# The objects of a snapshot, and then the parts of its pools, which have their bytes.
-sub objects_and_parts {
-    my ($snapshot) = @_;
-    my @objects = @{ Sample::json($snapshot, 'find')->{objects} };
-    my @parts;
-    for my $pool (grep { $_->{evidence} eq 'pool' } @objects) {
-        my @own = map { { size => $_->{own}, address => $_->{part}{address} } }
-            @{ Sample::json($snapshot, 'dominators', '--all', $pool->{address})->{dominates} };
-        $pool->{size} -= $_->{size} for @own;
-        push @parts, sort { $a->{address} cmp $b->{address} } @own;
-    }
-    push @objects, @parts;
-    $_->{retained} = Sample::json($snapshot, 'retained', $_->{address})->{retained} for @objects;
-    return \@objects;
-}
-
 for my $snapshot ($typed, $sample) {
     my ($nodes, $file) = read_heapsnapshot(export($snapshot, 'heapsnapshot'));
-    my $objects = objects_and_parts($snapshot);
+    my $objects = Sample::objects_and_parts($snapshot);
     my $first = @$nodes - @$objects;
     my (@expected, @got);
     for my $i (0 .. $#$objects) {
@@ -171,7 +155,7 @@ for my $snapshot ($typed, $sample) {
 
 # Small objects merged: those that are left retain what they did, and no byte is lost.
 for my $snapshot ($typed, $sample) {
-    my $objects = objects_and_parts($snapshot);
+    my $objects = Sample::objects_and_parts($snapshot);
     my ($all) = (0);
     $all += $_->{size} for @$objects;
     my %retained = map { ($_->{address} => $_->{retained}) } @$objects;

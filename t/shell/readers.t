@@ -31,10 +31,9 @@ sub read_by {
 
 for my $kind ('typed', '') {
     my $snapshot = Sample::make($kind ? $kind : ());
-    my $objects = Sample::json($snapshot, 'find')->{objects};
-    my %retained = map { ($_->{address} => Sample::json($snapshot, 'retained', $_->{address})->{retained}) } @$objects;
-    my @reachable = grep { $retained{ $objects->[$_]{address} } } 0 .. $#$objects;
-    my @expected = map { $retained{ $objects->[$_]{address} } } @reachable;
+    my $objects = Sample::objects_and_parts($snapshot);
+    my @reachable = grep { $objects->[$_]{retained} } 0 .. $#$objects;
+    my @expected = map { $objects->[$_]{retained} } @reachable;
 
     my $devtools = read_by('devtools', $snapshot, 'heapsnapshot');
     my $first = keys(%{ $devtools->{retained} }) - @$objects;
