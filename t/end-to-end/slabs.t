@@ -42,4 +42,10 @@ END
 }
 
 check(Heapsh->start('slabs')->capture, 'run');
+
+# Vectors, to whose elements others point, are none (t/programs/used-vectors.cc).
+my $file = Heapsh->start('used-vectors')->capture;
+my @vectors = grep { $_->{elements} == 16 } @{ Heapsh::ask_json($file, qw(find type Item))->{objects} };
+is scalar(@vectors), 10, 'vectors are known';
+is Heapsh::ask_json($file, 'info')->{slabs}, 0, '... and are no slabs';
 done_testing;

@@ -27,7 +27,7 @@ struct place {
 struct arrays {
 	uint32_t count;   // of objects
 	bool is_wanted;   // enough of them may be slabs
-	uint64_t owned;   // pointers to their starts from places that lead nowhere else
+	uint64_t owned;   // pointers to their starts from places that mostly lead to these
 	uint64_t insides; // pointers to elements behind the first
 };
 
@@ -129,6 +129,16 @@ static struct heap_error *note(struct search *search, const struct lead *lead, u
 	return NULL;
 }
 
+// True if the pointee of a slot is an element: a vector's is declared as an array of these (library_value_types.h).
+static bool is_pointer_to(const struct heap_types *types, heap_type_id pointee,
+			  heap_type_id element)
+{
+	const struct heap_type *type = &types->types[pointee];
+
+	return pointee == element ||
+	       (type->kind == HEAP_TYPE_ARRAY && heap_types_strip(types, type->target) == element);
+}
+
 // Notes a pointer to an element, if what holds it says that it is one.
 HEAP_MUST_CHECK
 static struct heap_error *note_lead(struct search *search, const struct lead *lead,
@@ -147,7 +157,7 @@ static struct heap_error *note_lead(struct search *search, const struct lead *le
 	HEAP_TRY(heap_repetitions_find(&search->repetitions, holder, &repetition));
 	slots = heap_repetition_slots_at(repetition, lead->offset, &first, &end);
 	for (uint32_t i = first; slots && i < end; i++) {
-		if (slots->list[i].pointee == name->type)
+		if (is_pointer_to(types, slots->list[i].pointee, name->type))
 			return note(search, lead, slots->list[i].offset);
 	}
 	return NULL;
@@ -199,7 +209,8 @@ static void judge(struct search *search)
 		struct arrays *arrays = &search->arrays[place->name];
 
 		arrays->insides += place->insides;
-		if (place->insides == 0)
+		// Of a stale pointer or two in the middle; those of a slab's link are as many as it has elements.
+		if (place->insides < place->starts)
 			arrays->owned += place->starts;
 	}
 	for (uint32_t i = 1; i < search->capture->names.count; i++) {

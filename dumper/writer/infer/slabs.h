@@ -13,7 +13,7 @@
  *
  * An array belongs to whoever points to its start; pointers to its elements only use it. The elements of a
  * slab belong to those who point to them. What tells the two apart are the places that hold the pointers: a
- * vector's member leads to nothing but starts, while the links that lead to a slab's first element lead to all
+ * vector's member leads to starts, but for stale pointers, while the links that lead to a slab's first element lead to all
  * the others as well.
  *
  * Slabs are made of one type and number of elements over and over, so those of one name are judged together.
