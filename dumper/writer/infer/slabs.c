@@ -25,7 +25,6 @@ struct place {
 
 // The arrays of one name.
 struct arrays {
-	uint32_t count;   // of objects
 	bool is_wanted;   // enough of them may be slabs
 	uint64_t owned;   // pointers to their starts from places that mostly lead to these
 	uint64_t insides; // pointers to elements behind the first
@@ -36,6 +35,7 @@ struct slabs HEAP_ARRAY(struct heap_slab);
 struct search {
 	struct capture *capture;
 	struct arrays *arrays; // [names]
+	uint32_t *counts;      // [names] objects
 	uint8_t *is_wanted;    // a bit for each object
 	struct HEAP_ARRAY(struct place) places;
 	struct heap_hash_table by_holder;
@@ -46,6 +46,7 @@ struct search {
 static void search_deinit(struct search *search)
 {
 	free(search->arrays);
+	free(search->counts);
 	free(search->is_wanted);
 	heap_array_deinit(&search->places);
 	heap_hash_table_deinit(&search->by_holder);
@@ -65,14 +66,6 @@ static bool is_array_of_structs(const struct heap_types *types, const struct nam
 	       !heap_types_flexible(types, name->type, NULL, NULL);
 }
 
-// The number of an object's name.
-static uint32_t name_number(const struct names *names, heap_object_id object)
-{
-	uint32_t of = names->of[object];
-
-	return of & NAME_WAITS ? 0 : of >> NAME_FLAGS;
-}
-
 // Finds the names of which there are enough arrays. @return false if there are none
 static bool find_wanted(struct search *search)
 {
@@ -80,17 +73,15 @@ static bool find_wanted(struct search *search)
 	const struct heap_types *types = &capture->snapshot.types;
 	bool is_any = false;
 
-	for (heap_object_id i = 0; i < capture->objects.count; i++)
-		search->arrays[name_number(&capture->names, i)].count++;
 	for (uint32_t i = 1; i < capture->names.count; i++) {
 		struct arrays *arrays = &search->arrays[i];
 
-		arrays->is_wanted = arrays->count >= LEAST_SLABS &&
+		arrays->is_wanted = search->counts[i] >= LEAST_SLABS &&
 				    is_array_of_structs(types, names_get(&capture->names, i));
 		is_any |= arrays->is_wanted;
 	}
 	for (heap_object_id i = 0; is_any && i < capture->objects.count; i++) {
-		if (search->arrays[name_number(&capture->names, i)].is_wanted)
+		if (search->arrays[names_number(&capture->names, i)].is_wanted)
 			heap_bit_set(search->is_wanted, i);
 	}
 	return is_any;
@@ -109,7 +100,7 @@ struct lead {
 HEAP_MUST_CHECK
 static struct heap_error *note(struct search *search, const struct lead *lead, uint64_t slot)
 {
-	uint32_t name = name_number(&search->capture->names, lead->target);
+	uint32_t name = names_number(&search->capture->names, lead->target);
 	uint64_t hash = heap_hash_pair(heap_hash_pair(name, lead->holder), slot);
 	uint32_t found = heap_hash_find(&search->by_holder, hash, i,
 					search->places.items[i].name == name &&
@@ -216,8 +207,8 @@ static void judge(struct search *search)
 	for (uint32_t i = 1; i < search->capture->names.count; i++) {
 		struct arrays *arrays = &search->arrays[i];
 
-		arrays->is_wanted &= arrays->insides >= LEAST_USES * (uint64_t)arrays->count &&
-				     arrays->owned < arrays->count / 2;
+		arrays->is_wanted &= arrays->insides >= LEAST_USES * (uint64_t)search->counts[i] &&
+				     arrays->owned < search->counts[i] / 2;
 	}
 }
 
@@ -229,7 +220,7 @@ static struct heap_error *add_slabs(const struct search *search)
 
 	for (heap_object_id i = 0; i < capture->objects.count; i++) {
 		if (heap_bit_get(search->is_wanted, i) &&
-		    search->arrays[name_number(&capture->names, i)].is_wanted)
+		    search->arrays[names_number(&capture->names, i)].is_wanted)
 			HEAP_TRY(heap_array_append(&slabs, (struct heap_slab){ i }));
 	}
 	capture->snapshot.slabs = keep(slabs.items);
@@ -247,6 +238,7 @@ struct heap_error *slabs_find(struct capture *capture)
 	search.is_wanted = calloc((size_t)capture->objects.count / 8 + 1, 1);
 	if (!search.arrays || !search.is_wanted)
 		return heap_error_out_of_memory();
+	HEAP_TRY(names_count(&capture->names, capture->objects.count, &search.counts));
 	if (!find_wanted(&search))
 		return NULL;
 	HEAP_TRY(heap_slot_table_init(&search.slots, &capture->snapshot.types));
