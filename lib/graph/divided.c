@@ -30,12 +30,11 @@ static uint32_t find_block(const struct heap_divided *divided, heap_object_id ob
 	const struct heap_divided_bits *bits;
 	uint64_t bit = UINT64_C(1) << object % 64;
 
-	if (divided->block_count == 0 || object == HEAP_NO_OBJECT)
+	if (divided->block_count == 0 || object >= divided->snapshot->object_count)
 		return divided->block_count;
 	bits = &divided->is_divided[object / 64];
-	return bits->bits & bit
-		       ? bits->before + (uint32_t)__builtin_popcountll(bits->bits & (bit - 1))
-		       : divided->block_count;
+	return bits->bits & bit ? bits->before + heap_bits_count(bits->bits & (bit - 1))
+				: divided->block_count;
 }
 
 const struct heap_part *heap_divided_part(const struct heap_divided *divided, heap_node_id node)
@@ -189,7 +188,7 @@ static struct heap_error *index_blocks(struct heap_divided *divided)
 			UINT64_C(1) << divided->blocks[i].object % 64;
 	for (size_t i = 0; i < count; i++) {
 		divided->is_divided[i].before = before;
-		before += (uint32_t)__builtin_popcountll(divided->is_divided[i].bits);
+		before += heap_bits_count(divided->is_divided[i].bits);
 	}
 	return NULL;
 }

@@ -105,7 +105,7 @@ heap_object_id heap_divided_block(const struct heap_divided *divided, heap_node_
 heap_node_id heap_divided_node(const struct heap_divided *divided, heap_object_id block,
 			       uint64_t offset);
 
-/** The nodes of a block's parts: [*first, result). */
+/** The nodes of a block's parts: [*first, result). Any other node has none. */
 heap_node_id heap_divided_parts(const struct heap_divided *divided, heap_object_id block,
 				heap_node_id *first);
 

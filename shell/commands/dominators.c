@@ -199,40 +199,43 @@ static uint32_t gather_top(const struct tree *tree, uint32_t *place_of, uint32_t
 }
 
 // True if another node of a part's block dominates it.
-// @param free  a bit for each node: none of that block does
-static bool is_within(const struct session *session, heap_node_id part, uint8_t *free)
+// @param outside  a bit for each node: none of that block does
+static bool is_within(const struct session *session, heap_node_id part, uint8_t *outside)
 {
 	const struct heap_divided *divided = session->divided;
 	const heap_node_id *nearest = session->dominators->nearest;
 	heap_object_id block = heap_divided_block(divided, part);
 	heap_node_id above = nearest[part];
 
-	while (heap_divided_is_object(divided, above) && !heap_bit_get(free, above) &&
+	while (heap_divided_is_object(divided, above) && !heap_bit_get(outside, above) &&
 	       heap_divided_block(divided, above) != block)
 		above = nearest[above];
 	if (heap_divided_is_object(divided, above) && heap_divided_block(divided, above) == block)
 		return true;
 	for (heap_node_id node = nearest[part]; node != above; node = nearest[node])
-		heap_bit_set(free, node);
+		heap_bit_set(outside, node);
 	return false;
 }
 
-// Gathers the parts of the pool that the tree begins at: its first line stands for them, too.
-// @param children  [parts] @return how many there are
-static uint32_t gather_parts(const struct tree *tree, heap_object_id pool, uint8_t *free,
-			     struct child *children)
+// Adds the parts of the pool that the tree begins at: its first line stands for them, too.
+// @param children  with room for all parts behind the first @p count
+HEAP_MUST_CHECK
+static struct heap_error *gather_parts(const struct tree *tree, struct child *children,
+				       uint32_t *count)
 {
-	const struct session *session = tree->session;
-	heap_node_id first, end = heap_divided_parts(session->divided, pool, &first);
-	uint32_t count = 0;
+	struct session *session = tree->session;
+	heap_node_id first, end = heap_divided_parts(session->divided, tree->start, &first);
+	uint8_t *outside = session_allocate(session, session->divided->objects / 8 + 1);
 
+	if (!outside)
+		return heap_error_out_of_memory();
 	for (heap_node_id part = first; part < end; part++) {
 		uint64_t bytes = session->dominators->retained[part];
 
-		if (bytes > 0 && !is_within(session, part, free))
-			children[count++] = (struct child){ bytes, part, NO_CLASS };
+		if (bytes > 0 && !is_within(session, part, outside))
+			children[(*count)++] = (struct child){ bytes, part, NO_CLASS };
 	}
-	return count;
+	return NULL;
 }
 
 HEAP_MUST_CHECK
@@ -243,13 +246,12 @@ static struct heap_error *gather(const struct tree *tree, heap_node_id node, uin
 	const struct heap_dominator_tree *dominated = &session->tree;
 	uint32_t first = dominated->first[node];
 	heap_node_id part, end = heap_divided_parts(session->divided, node, &part);
-	uint8_t *free = session_allocate(session, session->divided->objects / 8 + 1);
 	struct child *children;
 
 	*count = dominated->first[node + 1] - first;
 	*result = children =
 		session_allocate(session, (*count + (size_t)(end - part) + 1) * sizeof(*children));
-	if (!children || !free)
+	if (!children)
 		return heap_error_out_of_memory();
 	for (uint32_t i = 0; node != dominated->nodes && i < *count; i++) {
 		heap_node_id child = dominated->child[first + i];
@@ -258,7 +260,7 @@ static struct heap_error *gather(const struct tree *tree, heap_node_id node, uin
 			(struct child){ session->dominators->retained[child], child, NO_CLASS };
 	}
 	if (node == tree->start)
-		*count += gather_parts(tree, node, free, children + *count);
+		HEAP_TRY(gather_parts(tree, children, count));
 	if (node == dominated->nodes) {
 		size_t classes = HEAP_CLASS_JOINT(tree->groups.count) + tree->groups.joint->count;
 		uint32_t *place_of = session_allocate(session, classes * sizeof(*place_of));

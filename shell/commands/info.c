@@ -51,7 +51,7 @@ static void print_time(struct session *session)
 								: "process began");
 }
 
-// What the snapshot cost the program, and the machine.
+// Tells what the snapshot cost the program, and the machine.
 static void print_costs(struct session *session)
 {
 	const struct heap_info *info = &session->snapshot->info;

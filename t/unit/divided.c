@@ -153,6 +153,9 @@ static void places_have_nodes(void **state)
 	assert_int_equal(first, OBJECTS);
 	end = heap_divided_parts(divided, NAME, &first);
 	assert_int_equal(end, first);
+	// The last node of a large graph, far behind the index of these blocks.
+	end = heap_divided_parts(divided, UINT32_MAX - 2, &first);
+	assert_int_equal(end, first);
 	assert_int_equal(heap_divided_block(divided, OBJECTS + 1), PAGE);
 	assert_int_equal(heap_divided_block(divided, NAME), NAME);
 	assert_int_equal(heap_divided_block(divided, heap_divided_root(divided, 0)),

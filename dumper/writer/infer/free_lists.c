@@ -3,6 +3,7 @@
 
 #include "dumper/writer/base/progress.h"
 #include "dumper/writer/infer/inference.h"
+#include "lib/base/divisor.h"
 
 #include <stdlib.h>
 
@@ -40,17 +41,6 @@ static bool find_link(const struct inference *inference, heap_type_id type, uint
 			return true;
 	}
 	return false;
-}
-
-static uint64_t divisor(uint64_t a, uint64_t b)
-{
-	while (b != 0) {
-		uint64_t rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return a;
 }
 
 // True if the code that makes a block has pointers to headers. Where no code is known, only a union, which has
@@ -150,8 +140,8 @@ static struct heap_error *follow(struct inference *inference, uint64_t address, 
 			HEAP_TRY(cut(inference, object, blocks));
 		offset = address - objects_address(&inference->capture->objects, object);
 		first = first == UINT64_MAX ? offset : first;
-		walk->stride =
-			divisor(offset > first ? offset - first : first - offset, walk->stride);
+		walk->stride = heap_greatest_divisor(
+			offset > first ? offset - first : first - offset, walk->stride);
 		walk->steps += offset != first;
 		if (walk->stride > 0 && walk->stride < least) {
 			walk->steps = 0;

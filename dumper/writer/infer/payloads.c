@@ -7,6 +7,7 @@
 #include "dumper/writer/infer/majority.h"
 #include "dumper/writer/infer/self_lengths.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/divisor.h"
 
 #include <stdlib.h>
 
@@ -66,17 +67,6 @@ static int compare_u64(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-static uint64_t common_divisor(uint64_t a, uint64_t b)
-{
-	while (b > 0) {
-		uint64_t rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return a;
-}
-
 // The type of most links that hints on a block tell of, or HEAP_NO_TYPE.
 static heap_type_id find_link_type(const struct inference *inference, heap_object_id object)
 {
@@ -126,7 +116,7 @@ static struct heap_error *find_links(struct search *search, heap_object_id objec
 	places = search->places.items;
 	qsort(search->places.items, search->places.count, sizeof(*places), compare_u64);
 	for (size_t i = 1; i < search->places.count; i++)
-		stride = common_divisor(places[i] - places[i - 1], stride);
+		stride = heap_greatest_divisor(places[i] - places[i - 1], stride);
 	links->payload = layouts_size(&search->inference->layouts, links->type);
 	if (stride % ALIGNMENT != 0 || stride <= links->payload ||
 	    stride - links->payload > LARGEST_PAYLOAD || places[0] % ALIGNMENT != 0)

@@ -200,7 +200,7 @@ static void judge(struct search *search)
 		struct arrays *arrays = &search->arrays[place->name];
 
 		arrays->insides += place->insides;
-		// Of a stale pointer or two in the middle; those of a slab's link are as many as it has elements.
+		// A stale pointer or two may lead to the middle; a slab's link leads there as often as it has elements.
 		if (place->insides < place->starts)
 			arrays->owned += place->starts;
 	}

@@ -3,6 +3,7 @@
 
 #include "dumper/writer/base/progress.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/divisor.h"
 
 #include <stdlib.h>
 
@@ -24,17 +25,6 @@ struct gathering {
 	uint8_t *seen; // [objects / 8] a bit for each
 };
 
-static uint64_t greatest_divisor(uint64_t a, uint64_t b)
-{
-	while (b != 0) {
-		uint64_t rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return a;
-}
-
 HEAP_MUST_CHECK
 static struct heap_error *note(void *context, heap_object_id object, uint64_t used,
 			       uint64_t capacity)
@@ -46,7 +36,7 @@ static struct heap_error *note(void *context, heap_object_id object, uint64_t us
 	uint64_t *stride = &buffers->stride[site];
 	uint8_t bit = (uint8_t)(1 << object % 8);
 
-	*stride = greatest_divisor(capacity, greatest_divisor(used, *stride));
+	*stride = heap_greatest_divisor(capacity, heap_greatest_divisor(used, *stride));
 	if (gathering->seen[object / 8] & bit)
 		return NULL;
 	gathering->seen[object / 8] |= bit;
