@@ -304,37 +304,20 @@ static const char *without_dot(const char *field)
 	return field[0] == '.' ? field + 1 : field;
 }
 
-// The elements of an object or a part.
-static uint64_t elements_of(const struct writing *writing, heap_node_id object)
-{
-	const struct heap_part *part = heap_divided_part(writing->session->divided, object);
-
-	return part ? part->elements : writing->session->snapshot->elements[object];
-}
-
-// The slot of an edge in the object or part that it leaves. @param edge  of the snapshot
-static uint32_t slot_of(const struct writing *writing, heap_node_id object, uint32_t edge)
-{
-	const struct heap_part *part = heap_divided_part(writing->session->divided, object);
-
-	return writing->session->snapshot->edge_slot[edge] -
-	       (part ? (uint32_t)(part->offset / 8) : 0);
-}
-
 // @param edge  of the snapshot, or UINT32_MAX
 static uint32_t field_name(struct writing *writing, heap_node_id object, uint32_t edge)
 {
 	const struct heap_snapshot *snapshot = writing->snapshot;
 	heap_type_id type = snapshot->type[object];
 	uint32_t slot;
-	bool is_array = elements_of(writing, object) > 1;
+	bool is_array = node_elements(writing->session, object) > 1;
 	const void *mark = session_mark(writing->session);
 	struct known_field *known;
 	uint32_t text;
 
 	if (edge == UINT32_MAX)
 		return text_of(writing, "(part)");
-	slot = slot_of(writing, object, edge);
+	slot = node_slot(writing->session, object, edge);
 	known = &writing->fields[(type * UINT32_C(2654435761) + slot * UINT32_C(40503)) %
 				 FIELD_SLOTS];
 	if (!is_array && type && known->is_known && known->type == type && known->slot == slot)
@@ -352,7 +335,7 @@ static bool is_pointer_array(const struct writing *writing, heap_node_id object)
 	const struct heap_snapshot *snapshot = writing->snapshot;
 	heap_type_id type = heap_types_strip(&snapshot->types, snapshot->type[object]);
 
-	return elements_of(writing, object) > 1 &&
+	return node_elements(writing->session, object) > 1 &&
 	       snapshot->types.types[type].kind == HEAP_TYPE_POINTER;
 }
 
@@ -392,7 +375,7 @@ static void put_object_edges(struct writing *writing, heap_node_id object, uint3
 				 is_weak       ? EDGE_WEAK
 				 : has_numbers ? EDGE_ELEMENT
 					       : EDGE_PROPERTY,
-				 has_numbers && !is_weak ? slot_of(writing, object, edge)
+				 has_numbers && !is_weak ? node_slot(writing->session, object, edge)
 							 : field_name(writing, object, edge),
 				 writing->node_of[target]);
 	}

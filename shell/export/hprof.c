@@ -7,7 +7,8 @@
  * Peculiarities: (a) Roots have no names there, so each is an object of its own. (b) Ids of objects are
  * their addresses; those of roots and classes lie where no address of a program does. (c) Readers look
  * for some classes of the JVM, so these are there, without objects. (d) Values come from the bytes
- * that the snapshot keeps of an object; those beyond are 0.
+ * that the snapshot keeps of an object; those beyond are 0. (e) A pool whose parts are objects of their own
+ * is an array of the pointers that are in none of these.
  */
 #include "lib/base/cleanup.h"
 #include "lib/base/escape.h"
@@ -15,6 +16,7 @@
 #include "shell/export/hprof_classes.h"
 #include "shell/print/describe.h"
 #include "shell/print/field.h"
+#include "shell/print/node.h"
 
 #include <string.h>
 
@@ -68,8 +70,17 @@ struct holder {
 	bool has_fields;
 };
 
+// The kept bytes of a block. Parts are written by blocks.
+struct block_bytes {
+	heap_object_id object;
+	uint8_t *bytes;
+	size_t capacity, kept;
+};
+
 struct writing {
 	struct session *session;
+	const struct heap_snapshot *nodes; // objects, and parts of pools
+	struct block_bytes block;
 	struct hprof_file file;
 	struct export_texts texts; // their numbers are the ids of strings
 	struct hprof_classes classes;
@@ -80,6 +91,7 @@ struct writing {
 
 static void writing_deinit(struct writing *writing)
 {
+	free(writing->block.bytes);
 	hprof_deinit(&writing->file);
 	hprof_classes_deinit(&writing->classes);
 	export_texts_deinit(&writing->texts);
@@ -199,15 +211,72 @@ static void write_names(struct writing *writing)
 
 // --- objects ---------------------------------------------------------------------
 
-// The id of the object that a word points to; 0: null. @param edge  the next, which moves on
-static uint64_t target_at(const struct heap_snapshot *snapshot, uint32_t *edge, uint32_t end,
+static bool is_pool_edge(const struct writing *writing, uint32_t edge)
+{
+	return heap_divided_edge(writing->session->divided, edge) == UINT32_MAX;
+}
+
+// The id of the object that an edge of the graph of nodes leads to.
+static uint64_t target_of(const struct writing *writing, uint32_t edge)
+{
+	return node_address(writing->session, writing->nodes->edge_target[edge]);
+}
+
+// The id of the object that a word of an object or a part points to; 0: null. @param edge  the next, which moves on
+static uint64_t target_at(const struct writing *writing, heap_node_id node, uint32_t *edge,
 			  uint64_t slot)
 {
-	while (*edge < end && snapshot->edge_slot[*edge] < slot)
-		++*edge;
-	return *edge < end && snapshot->edge_slot[*edge] == slot
-		       ? snapshot->address[snapshot->edge_target[*edge]]
-		       : 0;
+	const struct heap_divided *divided = writing->session->divided;
+	uint32_t end = writing->nodes->edge_first[node + 1];
+
+	for (; *edge < end; ++*edge) {
+		if (is_pool_edge(writing, *edge))
+			continue;
+
+		uint32_t at = node_slot(writing->session, node, heap_divided_edge(divided, *edge));
+
+		if (at >= slot)
+			return at == slot ? target_of(writing, *edge) : 0;
+	}
+	return 0;
+}
+
+// The id of the pool that a part keeps; 0: none.
+static uint64_t pool_of(const struct writing *writing, heap_node_id node)
+{
+	const struct heap_snapshot *nodes = writing->nodes;
+
+	for (uint32_t i = nodes->edge_first[node]; i < nodes->edge_first[node + 1]; i++) {
+		if (is_pool_edge(writing, i))
+			return target_of(writing, i);
+	}
+	return 0;
+}
+
+// The kept bytes of an object or a part. @param result  the writing's, until the next call
+HEAP_MUST_CHECK
+static struct heap_error *read_bytes(struct writing *writing, heap_node_id node,
+				     const uint8_t **result, size_t *kept)
+{
+	struct heap_snapshot *snapshot = writing->session->snapshot;
+	const struct heap_part *part = heap_divided_part(writing->session->divided, node);
+	heap_object_id object = part ? part->object : node;
+	struct block_bytes *block = &writing->block;
+	uint64_t size = snapshot->size[object], offset = part ? part->offset : 0;
+
+	size = size < snapshot->info.content_limit ? size : snapshot->info.content_limit;
+	if (!block->bytes || block->object != object) {
+		HEAP_TRY(heap_reserve(block->bytes, block->capacity, size + 1));
+		HEAP_TRY(heap_snapshot_read_content(snapshot, object, block->bytes, size,
+						    &block->kept));
+		block->object = object;
+	}
+	offset = offset < block->kept ? offset : block->kept;
+	*result = block->bytes + offset;
+	*kept = block->kept - offset;
+	if (*kept > writing->nodes->size[node])
+		*kept = writing->nodes->size[node];
+	return NULL;
 }
 
 // A number of the program, which has it little-endian; 0 where its bytes are not kept.
@@ -221,31 +290,33 @@ static uint64_t number_at(const uint8_t *bytes, size_t kept, uint32_t offset, un
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *write_fields(struct writing *writing, heap_object_id object,
+static struct heap_error *write_fields(struct writing *writing, heap_node_id node,
 				       const struct hprof_class *class, uint64_t id)
 {
-	struct heap_snapshot *snapshot = writing->session->snapshot;
-	uint32_t edge = snapshot->edge_first[object], end = snapshot->edge_first[object + 1];
+	uint32_t edge = writing->nodes->edge_first[node];
+	size_t fields = class->fields.count - class->has_pool;
 	struct hprof_file *file = &writing->file;
-	uint8_t bytes[PIECE];
+	const uint8_t *bytes;
 	size_t kept;
 
-	HEAP_TRY(heap_snapshot_read_content(snapshot, object, bytes, class->size, &kept));
+	HEAP_TRY(read_bytes(writing, node, &bytes, &kept));
 	hprof_begin_part(file, HPROF_INSTANCE, ID + 4 + ID + 4 + class->size);
-	hprof_put(file, snapshot->address[object], ID);
+	hprof_put(file, node_address(writing->session, node), ID);
 	hprof_put(file, NO_TRACE, 4);
 	hprof_put(file, id, ID);
 	hprof_put(file, class->size, 4);
-	for (size_t i = 0; i < class->fields.count; i++) {
+	for (size_t i = 0; i < fields; i++) {
 		const struct hprof_field *field = &class->fields.items[i];
 		unsigned size = hprof_type_size(field->type);
 
 		hprof_put(file,
 			  field->type == HPROF_OBJECT
-				  ? target_at(snapshot, &edge, end, field->offset / WORD)
+				  ? target_at(writing, node, &edge, field->offset / WORD)
 				  : number_at(bytes, kept, field->offset, size),
 			  size);
 	}
+	if (class->has_pool)
+		hprof_put(file, pool_of(writing, node), ID);
 	return NULL;
 }
 
@@ -258,33 +329,51 @@ static void begin_words(struct hprof_file *file, uint64_t object, uint64_t count
 	hprof_put(file, class, ID);
 }
 
-static void write_words(struct writing *writing, heap_object_id object, uint64_t id)
+// A word for each of an object's, and one for the pool that a part keeps.
+static void write_words(struct writing *writing, heap_node_id node, uint64_t id)
 {
-	const struct heap_snapshot *snapshot = writing->session->snapshot;
-	uint32_t edge = snapshot->edge_first[object], end = snapshot->edge_first[object + 1];
-	uint64_t words = (snapshot->size[object] + WORD - 1) / WORD;
+	uint32_t edge = writing->nodes->edge_first[node];
+	uint64_t words = (writing->nodes->size[node] + WORD - 1) / WORD;
+	uint64_t pool = pool_of(writing, node);
 
 	words = words < ELEMENTS_MOST ? words : ELEMENTS_MOST;
-	begin_words(&writing->file, snapshot->address[object], words, id);
+	begin_words(&writing->file, node_address(writing->session, node), words + (pool != 0), id);
 	for (uint64_t i = 0; i < words; i++)
-		hprof_put(&writing->file, target_at(snapshot, &edge, end, i), ID);
+		hprof_put(&writing->file, target_at(writing, node, &edge, i), ID);
+	if (pool)
+		hprof_put(&writing->file, pool, ID);
+}
+
+// All pointers of a block that are in none of its parts, and the parts that it keeps.
+static void write_pool(struct writing *writing, heap_node_id node, uint64_t id)
+{
+	const struct heap_snapshot *nodes = writing->nodes;
+	uint64_t edges = nodes->edge_first[node + 1] - nodes->edge_first[node];
+	uint64_t words = nodes->size[node] / WORD;
+
+	words = words < ELEMENTS_MOST ? words : ELEMENTS_MOST;
+	words = words > edges ? words : edges;
+	begin_words(&writing->file, node_address(writing->session, node), words, id);
+	for (uint64_t i = 0; i < words; i++)
+		hprof_put(&writing->file,
+			  i < edges ? target_of(writing, nodes->edge_first[node] + (uint32_t)i) : 0,
+			  ID);
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *write_bytes(struct writing *writing, heap_object_id object)
+static struct heap_error *write_bytes(struct writing *writing, heap_node_id node)
 {
 	static const uint8_t zeros[PIECE];
-	struct heap_snapshot *snapshot = writing->session->snapshot;
 	struct hprof_file *file = &writing->file;
-	uint64_t size = snapshot->size[object] < BYTES_MOST ? snapshot->size[object] : BYTES_MOST;
-	size_t kept = size < snapshot->info.content_limit ? size : snapshot->info.content_limit;
-	CLEANUP_FREE uint8_t *bytes = malloc(kept + 1);
+	uint64_t size = writing->nodes->size[node];
+	const uint8_t *bytes;
+	size_t kept;
 
-	if (!bytes)
-		return heap_error_out_of_memory();
-	HEAP_TRY(heap_snapshot_read_content(snapshot, object, bytes, kept, &kept));
+	size = size < BYTES_MOST ? size : BYTES_MOST;
+	HEAP_TRY(read_bytes(writing, node, &bytes, &kept));
+	kept = kept < size ? kept : size;
 	hprof_begin_part(file, HPROF_PRIMITIVE_ARRAY, BYTES_HEAD + size);
-	hprof_put(file, snapshot->address[object], ID);
+	hprof_put(file, node_address(writing->session, node), ID);
 	hprof_put(file, NO_TRACE, 4);
 	hprof_put(file, size, 4);
 	hprof_put(file, HPROF_BYTE, 1);
@@ -295,20 +384,24 @@ static struct heap_error *write_bytes(struct writing *writing, heap_object_id ob
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *write_object(struct writing *writing, heap_object_id object)
+static struct heap_error *write_object(struct writing *writing, heap_node_id node)
 {
-	uint32_t number = writing->classes.of_object[object];
+	uint32_t number = writing->classes.of_node[node];
 	const struct hprof_class *class = &writing->classes.list.items[number];
+	heap_node_id first;
 
 	switch ((enum hprof_shape) class->shape) {
 	case HPROF_FIELDS:
-		return write_fields(writing, object, class, class_id(number));
+		return write_fields(writing, node, class, class_id(number));
 	case HPROF_BYTES:
-		return write_bytes(writing, object);
+		return write_bytes(writing, node);
 	case HPROF_WORDS:
 		break;
 	}
-	write_words(writing, object, class_id(number));
+	if (heap_divided_parts(writing->session->divided, node, &first) > first)
+		write_pool(writing, node, class_id(number));
+	else
+		write_words(writing, node, class_id(number));
 	return NULL;
 }
 
@@ -316,11 +409,10 @@ HEAP_MUST_CHECK
 static struct heap_error *write_objects(struct writing *writing)
 {
 	struct session *session = writing->session;
-	const struct heap_snapshot *snapshot = session->snapshot;
+	uint32_t count = writing->nodes->object_count;
 
-	for (heap_object_id i = 0; i < snapshot->object_count && !session_must_stop(session); i++) {
-		HEAP_TRY(heap_progress_step(&session->progress.progress, "hprof", i,
-					    snapshot->object_count));
+	for (heap_node_id i = 0; i < count && !session_must_stop(session); i++) {
+		HEAP_TRY(heap_progress_step(&session->progress.progress, "hprof", i, count));
 		HEAP_TRY(write_object(writing, i));
 	}
 	return NULL;
@@ -333,13 +425,13 @@ HEAP_MUST_CHECK
 static struct heap_error *find_holders(struct writing *writing)
 {
 	struct session *session = writing->session;
-	const struct heap_snapshot *snapshot = session->snapshot;
+	const struct heap_snapshot *nodes = writing->nodes;
 
-	for (uint64_t i = 0; i < snapshot->root_edge_count;) {
-		struct holder holder = { .root = snapshot->root_edges[i].root, .first = i };
+	for (uint64_t i = 0; i < nodes->root_edge_count;) {
+		struct holder holder = { .root = nodes->root_edges[i].root, .first = i };
 		SESSION_SCOPE(session);
 
-		while (i < snapshot->root_edge_count && snapshot->root_edges[i].root == holder.root)
+		while (i < nodes->root_edge_count && nodes->root_edges[i].root == holder.root)
 			i++;
 		holder.end = i;
 		holder.name =
@@ -348,7 +440,7 @@ static struct heap_error *find_holders(struct writing *writing)
 		holder.first_field = (uint32_t)writing->root_fields.count;
 		for (uint64_t j = holder.first; j < i && holder.has_fields; j++) {
 			const char *field =
-				field_of_root(session, holder.root, snapshot->root_edges[j].offset);
+				field_of_root(session, holder.root, nodes->root_edges[j].offset);
 
 			field = *field == '.' ? field + 1 : *field ? field : "value";
 			HEAP_TRY(heap_array_append(&writing->root_fields,
@@ -361,7 +453,6 @@ static struct heap_error *find_holders(struct writing *writing)
 
 static void write_holder(struct writing *writing, size_t number)
 {
-	const struct heap_snapshot *snapshot = writing->session->snapshot;
 	const struct holder *holder = &writing->holders.items[number];
 	uint64_t count = holder->end - holder->first;
 	uint64_t class = root_class_id(writing, number);
@@ -379,7 +470,9 @@ static void write_holder(struct writing *writing, size_t number)
 		begin_words(file, root_id(number), count, class);
 	}
 	for (uint64_t i = 0; i < count; i++)
-		hprof_put(file, snapshot->address[snapshot->root_edges[holder->first + i].target],
+		hprof_put(file,
+			  node_address(writing->session,
+				       writing->nodes->root_edges[holder->first + i].target),
 			  ID);
 }
 
@@ -423,7 +516,8 @@ static struct heap_error *gather(struct writing *writing)
 		writing->known[i] = export_texts_add(&writing->texts, known_classes[i].name);
 		writing->known_fields[i] = export_texts_add(&writing->texts, field ? field : "");
 	}
-	HEAP_TRY(hprof_classes_init(&writing->classes, writing->session, &writing->texts));
+	HEAP_TRY(hprof_classes_init(&writing->classes, writing->session, writing->nodes,
+				    &writing->texts));
 	HEAP_TRY(find_holders(writing));
 	return writing->texts.failed ? heap_error_out_of_memory() : NULL;
 }
@@ -431,14 +525,13 @@ static struct heap_error *gather(struct writing *writing)
 struct heap_error *export_hprof(struct export *export)
 {
 	CLEANUP(writing_deinit) struct writing writing = { .session = export->session };
-	struct heap_snapshot *snapshot = export->session->snapshot;
+	struct heap_graph *nodes;
 
-	HEAP_TRY(describe_load(export->session));
-	HEAP_TRY(session_edges(export->session));
-	HEAP_TRY(heap_snapshot_load(snapshot,
-				    HEAP_COLUMN_SITE | HEAP_COLUMN_SLOTS | HEAP_COLUMN_PARTS));
+	HEAP_TRY(session_nodes(export->session, &nodes));
+	writing.nodes = nodes->snapshot;
 	HEAP_TRY(gather(&writing));
-	hprof_begin(&writing.file, export->stream, snapshot->info.time_ns / 1000000);
+	hprof_begin(&writing.file, export->stream,
+		    export->session->snapshot->info.time_ns / 1000000);
 	write_names(&writing);
 	write_classes(&writing);
 	HEAP_TRY(write_objects(&writing));

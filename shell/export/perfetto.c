@@ -17,6 +17,7 @@
 #include "shell/export/texts.h"
 #include "shell/print/describe.h"
 #include "shell/print/field.h"
+#include "shell/print/node.h"
 
 #include <string.h>
 
@@ -64,6 +65,7 @@ static const uint8_t root_types[HEAP_ROOT_KINDS] = {
 
 struct writing {
 	struct session *session;
+	const struct heap_snapshot *nodes; // objects, and parts of pools
 	FILE *file;
 	struct export_texts types, fields; // their numbers are the ids
 	struct protobuf graph;             // of the packet that is being filled
@@ -134,17 +136,12 @@ static struct heap_error *write_process(struct writing *writing)
 
 // --- the graph -----------------------------------------------------------------------
 
-static uint64_t object_id(heap_object_id object)
+static uint64_t object_id(heap_node_id node)
 {
-	return (uint64_t)object + 1;
+	return (uint64_t)node + 1;
 }
 
-static uint64_t root_id(const struct heap_snapshot *snapshot, heap_root_id root)
-{
-	return (uint64_t)snapshot->object_count + 1 + root;
-}
-
-static void put_reference(struct writing *writing, const char *field, heap_object_id target)
+static void put_reference(struct writing *writing, const char *field, heap_node_id target)
 {
 	char *name = (char *)(*field ? field : "value");
 
@@ -176,26 +173,36 @@ static void put_object(struct writing *writing, uint64_t id, const char *type, u
 	protobuf_put_message(&writing->graph, GRAPH_OBJECT, object);
 }
 
+// The pointers that leave an object or a part, and what joins a part to its pool.
+static void put_references(struct writing *writing, heap_node_id node)
+{
+	struct session *session = writing->session;
+	const struct heap_snapshot *nodes = writing->nodes;
+
+	for (uint32_t i = nodes->edge_first[node]; i < nodes->edge_first[node + 1]; i++) {
+		uint32_t edge = heap_divided_edge(session->divided, i);
+
+		put_reference(writing,
+			      edge == UINT32_MAX ? "(part)" : node_field(session, node, edge),
+			      nodes->edge_target[i]);
+	}
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *write_objects(struct writing *writing)
 {
 	struct session *session = writing->session;
-	const struct heap_snapshot *snapshot = session->snapshot;
+	const struct heap_snapshot *nodes = writing->nodes;
 
-	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
+	for (heap_node_id i = 0; i < nodes->object_count; i++) {
 		SESSION_SCOPE(session);
 
 		if (session_must_stop(session))
 			break;
 		HEAP_TRY(heap_progress_step(&session->progress.progress, "perfetto", i,
-					    snapshot->object_count));
-		for (uint32_t edge = snapshot->edge_first[i]; edge < snapshot->edge_first[i + 1];
-		     edge++)
-			put_reference(writing,
-				      field_of_object(session, i,
-						      (uint64_t)snapshot->edge_slot[edge] * 8),
-				      snapshot->edge_target[edge]);
-		put_object(writing, object_id(i), export_class(session, i), snapshot->size[i]);
+					    nodes->object_count));
+		put_references(writing, i);
+		put_object(writing, object_id(i), export_class(session, i), nodes->size[i]);
 		HEAP_TRY(write_if_full(writing));
 	}
 	return NULL;
@@ -203,13 +210,14 @@ static struct heap_error *write_objects(struct writing *writing)
 
 static void put_root(struct writing *writing, heap_root_id root)
 {
-	const struct heap_snapshot *snapshot = writing->session->snapshot;
+	struct session *session = writing->session;
+	uint64_t id = object_id(heap_divided_root(session->divided, root));
 	struct protobuf *message = &writing->object;
 
-	put_object(writing, root_id(snapshot, root), export_root_name(writing->session, root), 0);
-	protobuf_put_varint(&writing->references, root_id(snapshot, root));
+	put_object(writing, id, export_root_name(session, root), 0);
+	protobuf_put_varint(&writing->references, id);
 	protobuf_put_message(message, ROOT_OBJECTS, &writing->references);
-	protobuf_put_number(message, ROOT_TYPE, root_types[snapshot->roots[root].kind]);
+	protobuf_put_number(message, ROOT_TYPE, root_types[session->snapshot->roots[root].kind]);
 	protobuf_put_message(&writing->graph, GRAPH_ROOT, message);
 }
 
@@ -218,16 +226,16 @@ HEAP_MUST_CHECK
 static struct heap_error *write_roots(struct writing *writing)
 {
 	struct session *session = writing->session;
-	const struct heap_snapshot *snapshot = session->snapshot;
+	const struct heap_snapshot *nodes = writing->nodes;
 
-	for (uint64_t i = 0; i < snapshot->root_edge_count;) {
-		heap_root_id root = snapshot->root_edges[i].root;
+	for (uint64_t i = 0; i < nodes->root_edge_count;) {
+		heap_root_id root = nodes->root_edges[i].root;
 		SESSION_SCOPE(session);
 
-		for (; i < snapshot->root_edge_count && snapshot->root_edges[i].root == root; i++)
+		for (; i < nodes->root_edge_count && nodes->root_edges[i].root == root; i++)
 			put_reference(writing,
-				      field_of_root(session, root, snapshot->root_edges[i].offset),
-				      snapshot->root_edges[i].target);
+				      field_of_root(session, root, nodes->root_edges[i].offset),
+				      nodes->root_edges[i].target);
 		put_root(writing, root);
 		HEAP_TRY(write_if_full(writing));
 	}
@@ -262,12 +270,12 @@ struct heap_error *export_perfetto(struct export *export)
 	CLEANUP(writing_deinit)
 	struct writing writing = { .session = export->session, .file = export->stream };
 
+	struct heap_graph *nodes;
+
 	export_texts_init(&writing.types);
 	export_texts_init(&writing.fields);
-	HEAP_TRY(describe_load(writing.session));
-	HEAP_TRY(session_edges(writing.session));
-	HEAP_TRY(heap_snapshot_load(writing.session->snapshot,
-				    HEAP_COLUMN_SITE | HEAP_COLUMN_SLOTS | HEAP_COLUMN_PARTS));
+	HEAP_TRY(session_nodes(writing.session, &nodes));
+	writing.nodes = nodes->snapshot;
 	HEAP_TRY(write_process(&writing));
 	HEAP_TRY(write_objects(&writing));
 	HEAP_TRY(write_roots(&writing));

@@ -5,6 +5,10 @@
 #include "shell/print/field.h"
 #include "shell/print/part.h"
 
+enum {
+	WORD = 8,
+};
+
 const char *node_describe(struct session *session, heap_node_id node)
 {
 	const struct heap_divided *divided = session->divided;
@@ -46,12 +50,34 @@ uint64_t node_size(const struct session *session, heap_node_id node)
 	return part ? session->divided->graph->snapshot->size[node] : session->snapshot->size[node];
 }
 
+uint64_t node_elements(const struct session *session, heap_node_id node)
+{
+	const struct heap_part *part = heap_divided_part(session->divided, node);
+
+	return part ? part->elements : session->snapshot->elements[node];
+}
+
+uint32_t node_slot(const struct session *session, heap_node_id node, uint32_t edge)
+{
+	const struct heap_part *part = heap_divided_part(session->divided, node);
+
+	return session->snapshot->edge_slot[edge] - (part ? (uint32_t)(part->offset / WORD) : 0);
+}
+
+const char *node_field_at(struct session *session, heap_node_id node, uint64_t offset)
+{
+	const struct heap_part *part = heap_divided_part(session->divided, node);
+
+	return part ? field_of_part(session, part, part->offset + offset)
+		    : field_of_object(session, node, offset);
+}
+
 const char *node_field(struct session *session, heap_node_id node, uint32_t edge)
 {
 	const struct heap_part *part = heap_divided_part(session->divided, node);
-	uint64_t offset = (uint64_t)session->snapshot->edge_slot[edge] * 8;
+	uint64_t offset = (uint64_t)session->snapshot->edge_slot[edge] * WORD;
 
-	return part ? field_of_part(session, part, offset) : field_of_object(session, node, offset);
+	return node_field_at(session, node, part ? offset - part->offset : offset);
 }
 
 const char *node_interior(struct session *session, heap_node_id node, uint64_t interior)

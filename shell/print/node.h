@@ -18,6 +18,15 @@ uint64_t node_address(const struct session *session, heap_node_id node);
 /** The bytes of an object or a part; of an object with those of its parts. Needs SIZE. */
 uint64_t node_size(const struct session *session, heap_node_id node);
 
+/** The number of elements of an object or a part. Needs TYPE, and for parts PARTS. */
+uint64_t node_elements(const struct session *session, heap_node_id node);
+
+/** The word of an object or a part that a pointer lies in. @param edge  of the snapshot */
+uint32_t node_slot(const struct session *session, heap_node_id node, uint32_t edge);
+
+/** The place of a byte in an object or a part. @param offset  from its own start */
+const char *node_field_at(struct session *session, heap_node_id node, uint64_t offset);
+
 /** The place of a pointer in an object or a part. @param edge  of the snapshot */
 const char *node_field(struct session *session, heap_node_id node, uint32_t edge);
 
