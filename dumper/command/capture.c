@@ -9,6 +9,7 @@
 #include "dumper/command/process.h"
 #include "dumper/command/progress.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
 #include "lib/base/escape.h"
 #include "lib/base/terminal.h"
 
@@ -65,14 +66,6 @@ struct wait {
 	int64_t shown_ms;
 	bool has_shown;
 };
-
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 // --- whether it may be signalled -----------------------------------------------
 
@@ -290,7 +283,7 @@ static struct heap_error *look_at_names(struct wait *wait, enum sign *sign, char
 static void show(struct wait *wait, const struct options *options,
 		 const struct heapsnap_progress *progress)
 {
-	int64_t now = now_ms();
+	int64_t now = heap_monotonic_ms();
 	bool is_terminal = heap_terminal_is_able(STDERR_FILENO);
 	char text[PROGRESS_TEXT_MAX];
 
@@ -343,7 +336,7 @@ static struct heap_error *await(struct wait *wait, const struct options *options
 	const struct timespec pause = {
 		.tv_nsec = (wait->has_details ? LOOK_MS : LOOK_NAMES_MS) * 1000000L,
 	};
-	int64_t idle_since = now_ms();
+	int64_t idle_since = heap_monotonic_ms();
 
 	for (;;) {
 		struct heapsnap_progress progress = { 0 };
@@ -351,7 +344,7 @@ static struct heap_error *await(struct wait *wait, const struct options *options
 		struct heap_error *error = wait->has_details
 						   ? look_at_memory(wait, &progress, &sign, path)
 						   : look_at_names(wait, &sign, path);
-		int64_t now = now_ms();
+		int64_t now = heap_monotonic_ms();
 
 		if (error || sign == SIGN_ENDED)
 			return error;
@@ -432,7 +425,7 @@ static struct heap_error *take(struct wait *wait, const struct options *options)
 
 	HEAP_TRY(process_open(options->pid, &wait->target));
 	HEAP_TRY(check(wait));
-	wait->start_ms = now_ms();
+	wait->start_ms = heap_monotonic_ms();
 	HEAP_TRY(prepare(wait, options));
 	if (!process_send(&wait->target, wait->announcement.signal))
 		return heap_error_create_system("%d cannot be signalled", (int)options->pid);

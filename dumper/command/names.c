@@ -2,6 +2,7 @@
 #include "dumper/command/names.h"
 
 #include "lib/base/array.h"
+#include "lib/base/clock.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -10,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -172,12 +172,7 @@ static void end_directory(DIR **directory)
 
 static bool is_late(const struct names *names)
 {
-	struct timespec now;
-
-	if (names->until_ms == 0)
-		return false;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 > names->until_ms;
+	return names->until_ms != 0 && heap_monotonic_ms() > names->until_ms;
 }
 
 // The names that fit, one after the other, until the function returns false.

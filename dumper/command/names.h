@@ -46,7 +46,7 @@ bool name_fits(const char *pattern, const struct name_words *words, const char *
  * @param root   descriptor of the process's /proc/PID
  * @param words  are borrowed
  * @param names  to be given to names_deinit() in any case
- * @param until_ms  by CLOCK_MONOTONIC, when to give up here and in names_find_new(); 0: never
+ * @param until_ms  as of heap_monotonic_ms(), when to give up here and in names_find_new(); 0: never
  * @return NULL, or HEAP_ERROR_INTERRUPTED: the directory could not be read in that time
  */
 HEAP_MUST_CHECK

@@ -4,6 +4,7 @@
 #include "dumper/command/maps.h"
 #include "dumper/command/tracee_machine.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -226,14 +227,6 @@ bool tracee_has_moved(const struct process *process, const struct tracee *tracee
 
 // --- stopping --------------------------------------------------------------------
 
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 // Sleeps until a tracee may have stopped. Yielding the processor instead would put this process
 // behind each thread that never rests, of which the target may have hundreds.
 static void await_stop(void)
@@ -250,7 +243,7 @@ static void await_stop(void)
 
 int tracee_wait(pid_t tid, int timeout_ms)
 {
-	int64_t end = now_ms() + timeout_ms;
+	int64_t end = heap_monotonic_ms() + timeout_ms;
 
 	for (;;) {
 		int status;
@@ -260,7 +253,7 @@ int tracee_wait(pid_t tid, int timeout_ms)
 			return status;
 		if (got < 0 && errno != EINTR)
 			return -1;
-		if (now_ms() > end)
+		if (heap_monotonic_ms() > end)
 			return 0;
 		await_stop();
 	}

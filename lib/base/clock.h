@@ -16,4 +16,10 @@ static inline uint64_t heap_monotonic_ns(void)
 	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
+/** The same in ms; signed, as poll() has its timeouts. */
+static inline int64_t heap_monotonic_ms(void)
+{
+	return (int64_t)(heap_monotonic_ns() / 1000000);
+}
+
 #endif

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/base/progress.h"
 
+#include "lib/base/clock.h"
 #include "shell/base/session.h"
-
-#include <time.h>
 
 enum {
 	BAR = 26, // characters
@@ -11,10 +10,7 @@ enum {
 
 static double now(void)
 {
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+	return (double)heap_monotonic_ns() / 1e9;
 }
 
 static void show(const struct progress *progress, double share, double elapsed)
