@@ -131,7 +131,24 @@ static struct heap_error *count_members(struct finding *finding, heap_node_id no
 	return NULL;
 }
 
-// Adds the kinds of a node's children that are large enough; then all is 0 again.
+// Adds a kind of a node's children.
+HEAP_MUST_CHECK
+static struct heap_error *add_group(struct finding *finding, heap_node_id node,
+				    const struct kind *kind, uint64_t below, heap_node_id place)
+{
+	struct heap_suspect suspect = { .kind = HEAP_SUSPECT_GROUP,
+					.place = place,
+					.is_mixed = place == HEAP_NO_NODE,
+					.example = kind->largest,
+					.bytes = kind->bytes };
+
+	HEAP_TRY(count_members(finding, node, kind_of(finding->snapshot, kind->largest), below,
+			       &suspect.members));
+	add(finding, &suspect);
+	return NULL;
+}
+
+// Adds the kinds of a node's children that have @p least or more; then all is 0 again.
 HEAP_MUST_CHECK
 static struct heap_error *take_kinds(struct finding *finding, heap_node_id node, uint64_t below,
 				     heap_node_id place, uint64_t least)
@@ -139,23 +156,13 @@ static struct heap_error *take_kinds(struct finding *finding, heap_node_id node,
 	const struct heap_dominator_tree *tree = finding->tree;
 
 	for (uint32_t i = tree->first[node]; i < tree->first[node + 1]; i++) {
-		uint32_t number;
 		struct kind *kind;
 
 		if (!is_object(finding, tree->child[i]))
 			continue;
-		number = kind_of(finding->snapshot, tree->child[i]);
-		kind = &finding->kinds[number];
-		if (kind->bytes >= least && kind->members > 1) {
-			struct heap_suspect suspect = { .kind = HEAP_SUSPECT_GROUP,
-							.place = place,
-							.is_mixed = place == HEAP_NO_NODE,
-							.example = kind->largest,
-							.bytes = kind->bytes };
-
-			HEAP_TRY(count_members(finding, node, number, below, &suspect.members));
-			add(finding, &suspect);
-		}
+		kind = &finding->kinds[kind_of(finding->snapshot, tree->child[i])];
+		if (kind->bytes >= least && kind->members > 1)
+			HEAP_TRY(add_group(finding, node, kind, below, place));
 		*kind = (struct kind){ 0 };
 	}
 	return NULL;
@@ -291,45 +298,93 @@ static bool are_alike(const struct finding *finding, heap_node_id a, heap_node_i
 	       kind_of(finding->snapshot, a) == kind_of(finding->snapshot, b);
 }
 
-static void add_chain(struct finding *finding, heap_node_id place, heap_object_id head)
+// The next link of a chain: the child that has most of what is below a link, if it is one. Else HEAP_NO_NODE
+static heap_node_id next_link(const struct finding *finding, heap_node_id link)
+{
+	heap_node_id next = largest_child(finding, link);
+	uint64_t below = finding->retained[link] - finding->snapshot->size[link];
+
+	return next != HEAP_NO_NODE && are_alike(finding, link, next) &&
+			       (double)finding->retained[next] >= (double)below * most
+		       ? next
+		       : HEAP_NO_NODE;
+}
+
+// Adds a chain that has most of what its first link holds. One that does not is the stem of a tree.
+// @return the link where that spreads, or HEAP_NO_NODE: it was added
+static heap_node_id add_chain(struct finding *finding, heap_node_id place, heap_object_id head)
 {
 	struct heap_suspect chain = { .kind = HEAP_SUSPECT_CHAIN,
 				      .place = place,
 				      .example = head,
 				      .members = 1,
 				      .bytes = finding->retained[head] };
-	heap_node_id next = largest_child(finding, head);
+	heap_node_id last = head, next = next_link(finding, head);
 
-	while (next != HEAP_NO_NODE && are_alike(finding, head, next) &&
-	       chain.members < finding->tree->nodes) {
+	for (; next != HEAP_NO_NODE && chain.members < finding->tree->nodes;
+	     next = next_link(finding, last)) {
 		chain.members++;
-		next = largest_child(finding, next);
+		last = next;
 	}
+	if ((double)finding->retained[last] >= (double)chain.bytes * most)
+		return last;
 	add(finding, &chain);
+	return HEAP_NO_NODE;
 }
 
-// Looks at where a subtree spreads: into a kind of children, several large ones, or nothing.
+// Adds the kind of a node's children that has most of it, however large these are. @return it, or HEAP_NO_INDEX
+HEAP_MUST_CHECK
+static struct heap_error *take_most(struct finding *finding, heap_node_id node, uint32_t *result)
+{
+	uint64_t wanted = (uint64_t)((double)finding->retained[node] * most);
+	struct kind best = count_kinds(finding, node, UINT64_MAX);
+
+	*result = HEAP_NO_INDEX;
+	HEAP_TRY(take_kinds(finding, node, UINT64_MAX, node, UINT64_MAX));
+	if (best.members < 2 || best.bytes < wanted || best.bytes < finding->least)
+		return NULL;
+	*result = kind_of(finding->snapshot, best.largest);
+	return add_group(finding, node, &best, UINT64_MAX, node);
+}
+
+// Adds the other kinds that are large enough together, and notes the children that are so alone.
+HEAP_MUST_CHECK
+static struct heap_error *take_others(struct finding *finding, heap_node_id node, uint32_t taken)
+{
+	const struct heap_dominator_tree *tree = finding->tree;
+
+	count_kinds(finding, node, finding->least);
+	if (taken != HEAP_NO_INDEX)
+		finding->kinds[taken] = (struct kind){ 0 };
+	HEAP_TRY(take_kinds(finding, node, finding->least, node, finding->least));
+	for (uint32_t i = tree->first[node]; i < tree->first[node + 1]; i++) {
+		heap_node_id child = tree->child[i];
+
+		if (finding->retained[child] >= finding->least &&
+		    (!is_object(finding, child) || kind_of(finding->snapshot, child) != taken))
+			HEAP_TRY(heap_array_append(&finding->pending, child));
+	}
+	return NULL;
+}
+
+// Looks at where a subtree spreads: into kinds of children, single large ones, or nothing.
 HEAP_MUST_CHECK
 static struct heap_error *look_at_place(struct finding *finding, heap_node_id node)
 {
 	const struct heap_dominator_tree *tree = finding->tree;
 	uint64_t bytes = finding->retained[node];
-	struct kind best = count_kinds(finding, node, UINT64_MAX);
-	uint64_t wanted = (uint64_t)((double)bytes * most);
-	bool is_group = best.members > 1 && best.bytes >= wanted, spreads = false;
+	size_t before = finding->count, pending = finding->pending.count;
+	bool is_large = is_object(finding, node) && finding->snapshot->size[node] >= finding->least;
+	uint32_t taken;
 
-	if (wanted < finding->least)
-		wanted = finding->least;
-	HEAP_TRY(take_kinds(finding, node, UINT64_MAX, node, is_group ? wanted : UINT64_MAX));
-	if (is_group && best.bytes >= wanted)
-		return NULL;
-	for (uint32_t i = tree->first[node]; i < tree->first[node + 1]; i++) {
-		if (finding->retained[tree->child[i]] >= finding->least) {
-			HEAP_TRY(heap_array_append(&finding->pending, tree->child[i]));
-			spreads = true;
-		}
-	}
-	if (!spreads && is_object(finding, node))
+	HEAP_TRY(take_most(finding, node, &taken));
+	HEAP_TRY(take_others(finding, node, taken));
+
+	bool spreads = finding->count > before || finding->pending.count > pending;
+
+	if (is_object(finding, node) &&
+	    (!spreads ||
+	     (is_large && (double)finding->snapshot->size[node] >= (double)bytes * most)))
 		add(finding, &(struct heap_suspect){ .kind = HEAP_SUSPECT_ONE,
 						     .place = node,
 						     .example = node,
@@ -337,7 +392,7 @@ static struct heap_error *look_at_place(struct finding *finding, heap_node_id no
 						     .bytes = bytes });
 	else if (!spreads && largest_child(finding, node) != HEAP_NO_NODE)
 		add(finding,
-		    &(struct heap_suspect){ .kind = HEAP_SUSPECT_GROUP,
+		    &(struct heap_suspect){ .kind = HEAP_SUSPECT_MIXED,
 					    .place = node,
 					    .example = largest_child(finding, node),
 					    .members = tree->first[node + 1] - tree->first[node],
@@ -358,8 +413,8 @@ static struct heap_error *descend(struct finding *finding, heap_node_id node)
 		    (double)finding->retained[child] < (double)finding->retained[node] * nearly_all)
 			return look_at_place(finding, node);
 		if (are_alike(finding, node, child)) {
-			add_chain(finding, above, node);
-			return NULL;
+			node = add_chain(finding, above, node);
+			return node == HEAP_NO_NODE ? NULL : look_at_place(finding, node);
 		}
 		above = node;
 		node = child;

@@ -12,7 +12,10 @@
  *	root ─ cache ─ slots ─┬─ entry ─ …       a group: 30,000 entries, below slots
  *	                      ├─ entry ─ …
  *	                      └─ …
+ *	                                         and others there that are as many bytes
  *	root ─ node ─ node ─ node ─ …            a chain: a list of nodes
+ *	root ─┬─ entry                           mixed: many kinds, none of which is large
+ *	      └─ name
  *	root ─ buffer                            one: a single object that is as large
  *
  * Where parts of pools are nodes (divided.h) they are objects here like any others.
@@ -28,6 +31,7 @@ enum heap_suspect_kind {
 	HEAP_SUSPECT_ONE,
 	HEAP_SUSPECT_GROUP, /**< objects of one type, or of one site if they have none */
 	HEAP_SUSPECT_CHAIN, /**< the same, each below the one before */
+	HEAP_SUSPECT_MIXED, /**< what a root holds, of many kinds */
 	/* for who looks for these, too; heap_suspects_find() does not: */
 	HEAP_SUSPECT_LEAKED, /**< leaked objects of one type, with all that is lost with them */
 	HEAP_SUSPECT_NEW,    /**< objects of one type that another snapshot does not have */

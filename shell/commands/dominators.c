@@ -975,10 +975,10 @@ const struct command suspects_command = {
 	.details =
 		"Leaks and new objects come first: with several snapshots, those new since the\n"
 		"one that compare named, or else since the first. Then objects of one type below\n"
-		"one object or held by the same roots, chains of them, and single large ones;\n"
-		"each with a path from a root to its largest member. Each holds 10 % of the heap\n"
-		"or more, a leak 1 %. --conservative: words of stacks count like variables (help\n"
-		"roots).\n\n"
+		"one object or held by the same roots, chains of them, single large ones, and\n"
+		"variables that hold much of many kinds; each with a path from a root to its\n"
+		"largest member. Each holds 10 % of the heap or more, a leak 1 %. --conservative:\n"
+		"words of stacks count like variables (help roots).\n\n"
 		"  suspects\n"
 		"  suspects --min 1M",
 	.run = suspects_run,

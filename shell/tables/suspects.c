@@ -177,9 +177,9 @@ struct heap_error *suspects_find(struct session *session, uint64_t least, uint64
 const char *suspects_kind(enum heap_suspect_kind kind)
 {
 	static const char *const names[] = {
-		[HEAP_SUSPECT_ONE] = "one",     [HEAP_SUSPECT_GROUP] = "group",
-		[HEAP_SUSPECT_CHAIN] = "chain", [HEAP_SUSPECT_LEAKED] = "leaked",
-		[HEAP_SUSPECT_NEW] = "new",
+		[HEAP_SUSPECT_ONE] = "one",       [HEAP_SUSPECT_GROUP] = "group",
+		[HEAP_SUSPECT_CHAIN] = "chain",   [HEAP_SUSPECT_MIXED] = "mixed",
+		[HEAP_SUSPECT_LEAKED] = "leaked", [HEAP_SUSPECT_NEW] = "new",
 	};
 
 	return names[kind];
@@ -239,6 +239,10 @@ struct heap_error *suspects_describe(struct session *session, const struct heap_
 	case HEAP_SUSPECT_NEW:
 		*result = session_format(session, "new: %" PRIu64 " × %s", suspect->members, kind);
 		return NULL;
+	case HEAP_SUSPECT_MIXED:
+		*result = session_format(session, "%s, which holds much of many kinds",
+					 node_describe(session, suspect->place));
+		return NULL;
 	case HEAP_SUSPECT_ONE:
 		*result = session_format(session, "%s%s", node_describe(session, suspect->example),
 					 node_size(session, suspect->example) >= suspect->bytes / 2
@@ -252,6 +256,14 @@ struct heap_error *suspects_describe(struct session *session, const struct heap_
 					 suspect->members, kind, place);
 		return NULL;
 	}
+}
+
+static const char *name_of_root(struct session *session, heap_node_id node)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	heap_root_id root = node - session->divided->objects;
+
+	return heap_snapshot_string(snapshot, snapshot->roots[root].name);
 }
 
 const char *suspects_advice(struct session *session, const struct heap_suspect *suspect)
@@ -276,6 +288,10 @@ const char *suspects_advice(struct session *session, const struct heap_suspect *
 				      address);
 	case HEAP_SUSPECT_CHAIN:
 		return "If the list should be short, look for who takes nodes off it, and when.";
+	case HEAP_SUSPECT_MIXED:
+		return session_format(
+			session, "If it should be smaller, `dominators %s` says what it holds.",
+			name_of_root(session, suspect->place));
 	case HEAP_SUSPECT_ONE:
 		return session_format(session,
 				      "If it should be smaller, `dominators --depth 3 %#" PRIx64

@@ -24,7 +24,7 @@ HEAP_MUST_CHECK
 struct heap_error *suspects_find(struct session *session, uint64_t least, uint64_t least_leaked,
 				 struct heap_suspect **result, size_t *count);
 
-/** "one", "group", "chain", "leaked", "new". */
+/** "one", "group", "chain", "mixed", "leaked", "new". */
 const char *suspects_kind(enum heap_suspect_kind kind);
 
 /** An object's type, or "untyped blocks of SITE". */

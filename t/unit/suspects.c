@@ -117,6 +117,42 @@ static void entries_below_entries_count(void **state)
 	end(&shape);
 }
 
+// root → 0 server → 1..6 entries; 7..9 nodes; 10 table → 11..13 nodes: beside the entries the others count, too
+static void each_large_kind_below_an_object_counts(void **state)
+{
+	static const struct built_edge edges[] = {
+		{ 0, 1, 0, 0 },   { 0, 2, 0, 0 },  { 0, 3, 0, 0 },   { 0, 4, 0, 0 },
+		{ 0, 5, 0, 0 },   { 0, 6, 0, 0 },  { 0, 7, 0, 0 },   { 0, 8, 0, 0 },
+		{ 0, 9, 0, 0 },   { 0, 10, 0, 0 }, { 10, 11, 0, 0 }, { 10, 12, 0, 0 },
+		{ 10, 13, 0, 0 },
+	};
+	static const heap_type_id types[] = { TABLE, ENTRY, ENTRY, ENTRY, ENTRY, ENTRY, ENTRY,
+					      NODE,  NODE,  NODE,  TABLE, NODE,  NODE,  NODE };
+	struct shape shape = { 0 };
+
+	(void)state;
+	make(&shape, edges, types, 14, 13, 1);
+	ask(&shape, 3 * SIZE);
+	assert_int_equal(shape.count, 3);
+	assert_suspect(&shape.found[0], HEAP_SUSPECT_GROUP, 0, 1, 6);
+	assert_suspect(&shape.found[1], HEAP_SUSPECT_GROUP, 0, 7, 3);
+	assert_suspect(&shape.found[2], HEAP_SUSPECT_GROUP, 10, 11, 3);
+	end(&shape);
+
+	// No kind has most: each is a suspect all the same.
+	memset(&shape, 0, sizeof(shape));
+	make(&shape, edges, types, 14, 13, 1);
+	shape.model.size[10] = 7 * SIZE;
+	ask(&shape, 3 * SIZE);
+	assert_int_equal(shape.count, 4);
+	assert_suspect(&shape.found[1], HEAP_SUSPECT_GROUP, 0, 1, 6);
+	assert_suspect(&shape.found[2], HEAP_SUSPECT_GROUP, 0, 7, 3);
+	assert_suspect(&shape.found[3], HEAP_SUSPECT_GROUP, 10, 11, 3);
+	assert_int_equal(shape.found[0].kind, HEAP_SUSPECT_ONE);
+	assert_int_equal(shape.found[0].example, 10);
+	end(&shape);
+}
+
 // Roots 0 and 1 hold entries 2 to 5 together, each by a table; 6 and 7 also root 2.
 static void what_the_same_roots_hold_is_a_group_of_its_own(void **state)
 {
@@ -164,6 +200,48 @@ static void a_list_is_a_chain(void **state)
 	ask(&shape, 3 * SIZE);
 	assert_int_equal(shape.count, 1);
 	assert_suspect(&shape.found[0], HEAP_SUSPECT_CHAIN, 6, 0, 6);
+	end(&shape);
+}
+
+// root → 0 → 1 → 2 → 3…8, each with one more: the stem of a tree is no list
+static void the_stem_of_a_tree_is_no_chain(void **state)
+{
+	static const struct built_edge edges[] = {
+		{ 0, 1, 0, 0 },  { 1, 2, 0, 0 },  { 2, 3, 0, 0 },  { 2, 4, 0, 0 },  { 2, 5, 0, 0 },
+		{ 2, 6, 0, 0 },  { 2, 7, 0, 0 },  { 2, 8, 0, 0 },  { 3, 9, 0, 0 },  { 4, 10, 0, 0 },
+		{ 5, 11, 0, 0 }, { 6, 12, 0, 0 }, { 7, 13, 0, 0 }, { 8, 14, 0, 0 },
+	};
+	static const heap_type_id types[] = { NODE, NODE, NODE, NODE, NODE, NODE, NODE, NODE,
+					      NODE, NODE, NODE, NODE, NODE, NODE, NODE };
+	struct shape shape = { 0 };
+
+	(void)state;
+	make(&shape, edges, types, 15, 14, 1);
+	ask(&shape, 3 * SIZE);
+	assert_int_equal(shape.count, 1);
+	assert_suspect(&shape.found[0], HEAP_SUSPECT_GROUP, 2, 3, 12);
+	end(&shape);
+}
+
+// root 0 → 0, 1, 2, of which none is large
+static void a_root_that_holds_many_kinds_is_mixed(void **state)
+{
+	static const heap_type_id types[] = { TABLE, ENTRY, NODE };
+	struct shape shape = { 0 };
+
+	(void)state;
+	make(&shape, NULL, types, 3, 0, 1);
+	shape.model.root_edge_count = 3;
+	shape.model.root_edges =
+		realloc(shape.model.root_edges, 3 * sizeof(*shape.model.root_edges));
+	for (uint32_t i = 0; i < 3; i++)
+		shape.model.root_edges[i] = (struct heap_root_edge){ .root = 0, .target = i };
+	ask(&shape, 2 * SIZE);
+	assert_int_equal(shape.count, 1);
+	assert_int_equal(shape.found[0].kind, HEAP_SUSPECT_MIXED);
+	assert_int_equal(shape.found[0].place, 3);
+	assert_int_equal(shape.found[0].members, 3);
+	assert_int_equal(shape.found[0].bytes, 3 * SIZE);
 	end(&shape);
 }
 
@@ -241,8 +319,10 @@ static void any_graph_has_an_answer(void **state)
 
 UNIT_TESTS("suspects", cmocka_unit_test(entries_of_a_table_are_a_group),
 	   cmocka_unit_test(entries_below_entries_count),
+	   cmocka_unit_test(each_large_kind_below_an_object_counts),
 	   cmocka_unit_test(what_the_same_roots_hold_is_a_group_of_its_own),
-	   cmocka_unit_test(a_list_is_a_chain),
+	   cmocka_unit_test(a_list_is_a_chain), cmocka_unit_test(the_stem_of_a_tree_is_no_chain),
+	   cmocka_unit_test(a_root_that_holds_many_kinds_is_mixed),
 	   cmocka_unit_test(what_several_hold_is_a_group_without_a_place),
 	   cmocka_unit_test(a_large_object_is_one), cmocka_unit_test(what_is_small_is_no_suspect),
 	   cmocka_unit_test(any_graph_has_an_answer))
