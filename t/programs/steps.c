@@ -7,6 +7,7 @@
  *	arena  one block with as many pointers of several types into it as NUMBER says
  *	many   one object that so many others point to, by several types of pointers
  *	chain  a list of so many nodes, of which only the first has a typed pointer to it
+ *	links  so many nodes of lists of two kinds, whose pointers lead to a member in their middle
  *	sizes  so many blocks of one site, each of another size, that begin with a common header
  */
 
@@ -18,6 +19,7 @@
 
 enum {
 	STRIDE = 48,
+	LISTS = 20,
 };
 
 struct red {
@@ -59,6 +61,24 @@ struct holder {
 	void *any;
 };
 
+struct link {
+	struct link *next, *previous;
+};
+
+struct job {
+	long number;
+	int state, priority;
+	struct link all;
+	char *name;
+};
+
+struct timer {
+	double when;
+	long repeats[3];
+	struct link all;
+};
+
+static struct link lists[LISTS];
 static struct holder **holders;
 static struct header **headers;
 static struct red *first;
@@ -118,6 +138,27 @@ static void make_sizes(size_t count)
 	}
 }
 
+static void add_link(struct link *list, struct link *link)
+{
+	*link = (struct link){ list->next, list };
+	list->next->previous = link;
+	list->next = link;
+}
+
+static void make_links(size_t count)
+{
+	for (size_t i = 0; i < LISTS; i++)
+		lists[i] = (struct link){ &lists[i], &lists[i] };
+	for (size_t i = 0; i < count; i++) {
+		if (i % 2)
+			add_link(&lists[i % LISTS],
+				 &((struct job *)must(calloc(1, sizeof(struct job))))->all);
+		else
+			add_link(&lists[i % LISTS],
+				 &((struct timer *)must(calloc(1, sizeof(struct timer))))->all);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	size_t count = argc == 3 ? strtoul(argv[2], NULL, 10) : 0;
@@ -134,6 +175,8 @@ int main(int argc, char **argv)
 		make_holders(must(calloc(1, 4 * STRIDE)), 0, count);
 	else if (strcmp(argv[1], "chain") == 0)
 		make_chain(count);
+	else if (strcmp(argv[1], "links") == 0)
+		make_links(count);
 	else
 		make_sizes(count);
 	puts("ready");

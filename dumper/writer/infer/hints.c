@@ -22,6 +22,8 @@ enum {
 	CHAINED_ELEMENTS = 64,  // of an array, whose pointers to their own kind are examined
 	CHAINS_THAT_AGREE = 16, // for each that does not
 	SCORED_EDGES = 8,       // of a block
+	FRESH_LEAST = 256,      // blocks with new hints that are few
+	FRESH_SHARE = 64,       // and one in so many
 };
 
 struct heap_error *hints_init(struct hints *hints, heap_object_id objects)
@@ -34,6 +36,14 @@ void hints_deinit(struct hints *hints)
 	sparse_column_deinit(&hints->first);
 	free(hints->list);
 	free(hints->table.slots);
+	for (int i = 0; i < NAMINGS; i++)
+		heap_array_deinit(&hints->fresh[i].objects);
+}
+
+void hints_forget_fresh(struct hints *hints, enum naming_evidence evidence)
+{
+	hints->fresh[evidence].objects.count = 0;
+	hints->fresh[evidence].are_many = false;
 }
 
 HEAP_MUST_CHECK
@@ -140,6 +150,33 @@ static uint32_t find_same(const struct inference *inference, const struct hint *
 	return *find_slot(inference, hint);
 }
 
+// Notes a block for naming_follow(), unless so many wait that a look at all blocks costs little for each.
+HEAP_MUST_CHECK
+static struct heap_error *note_fresh(struct fresh_hints *fresh, heap_object_id object,
+				     heap_object_id objects)
+{
+	if (fresh->objects.count < FRESH_LEAST + objects / FRESH_SHARE)
+		return heap_array_append(&fresh->objects, object);
+	fresh->are_many = true;
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *note_news(struct inference *inference, heap_object_id object)
+{
+	uint8_t *news = &inference->news[object];
+
+	kinds_note_news(&inference->kinds, kinds_of(inference, object), 1);
+	for (int i = 0; i < NAMINGS; i++) {
+		if (!(*news & 1 << i))
+			HEAP_TRY(note_fresh(&inference->hints.fresh[i], object,
+					    inference->capture->objects.count));
+	}
+	*news &= (uint8_t)~NEWS_NO_WHOLE;
+	*news |= NEWS_SURE | NEWS_LIKELY;
+	return NULL;
+}
+
 HEAP_MUST_CHECK
 struct heap_error *hints_add(struct inference *inference, heap_type_id type,
 			     const struct pointer *pointer, bool either)
@@ -168,9 +205,7 @@ struct heap_error *hints_add(struct inference *inference, heap_type_id type,
 	HEAP_TRY(sparse_column_set(&inference->hints.first, pointer->target,
 				   inference->hints.count));
 	inference->hints.list[inference->hints.count++] = hint;
-	kinds_note_news(&inference->kinds, kinds_of(inference, hint.object), 1);
-	inference->news[hint.object] &= (uint8_t)~NEWS_NO_WHOLE;
-	inference->news[hint.object] |= NEWS_SURE | NEWS_LIKELY;
+	HEAP_TRY(note_news(inference, hint.object));
 	if (is_text(inference, &hint)) {
 		inference->news[hint.object] |= NEWS_TEXT;
 		inference->hints.texts++;

@@ -10,6 +10,7 @@
 
 #include "dumper/writer/base/sparse_column.h"
 #include "dumper/writer/infer/content.h"
+#include "lib/base/array.h"
 
 enum {
 	NO_HINT = 0,
@@ -31,12 +32,19 @@ struct hint_table {
 	size_t size, count;
 };
 
+/** Blocks with new hints, as long as these are few: naming_follow() visits them alone. */
+struct fresh_hints {
+	struct HEAP_ARRAY(heap_object_id) objects;
+	bool are_many; /**< there are others */
+};
+
 struct hints {
 	struct sparse_column first; /**< [objects] its first hint, or NO_HINT */
 	struct hint *list;          /**< [count] [0] is none */
 	uint32_t count, capacity;
 	uint32_t texts; /**< hints of blocks that may be texts, since they were last read */
 	struct hint_table table;
+	struct fresh_hints fresh[NAMINGS]; /**< since naming by that evidence has visited all */
 };
 
 /** hints_deinit() frees it, also after an error. */
@@ -44,6 +52,9 @@ HEAP_MUST_CHECK
 struct heap_error *hints_init(struct hints *hints, heap_object_id objects);
 
 void hints_deinit(struct hints *hints);
+
+/** All blocks with new hints have been visited for naming by an evidence. */
+void hints_forget_fresh(struct hints *hints, enum naming_evidence evidence);
 
 /** The first hint on an object, or NO_HINT. */
 static inline uint32_t hints_first(const struct hints *hints, heap_object_id object)

@@ -189,6 +189,22 @@ static struct heap_error *learn(struct inference *inference, struct prefix_types
 	return error ? error : profiles_learn(inference, samples);
 }
 
+// Applies claims on a few blocks, names what these lead to, and so on: the nodes of lists. @param named  is added to
+HEAP_MUST_CHECK
+static struct heap_error *follow_chains(struct inference *inference, enum naming_evidence evidence,
+					uint64_t *named)
+{
+	uint64_t more;
+
+	do {
+		more = 0;
+		HEAP_TRY(settle(inference));
+		HEAP_TRY(naming_follow(inference, evidence, &more));
+		*named += more;
+	} while (more > 0 && !progress_is_late());
+	return NULL;
+}
+
 // The best evidence: what leaves no choice, and the discriminators of common prefixes.
 // Tags are learned before any weaker evidence is applied, which would blur them. The other
 // rounds do not count for that: their number depends on chains of single claims.
@@ -205,6 +221,8 @@ static struct heap_error *name_surely(struct inference *inference, uint64_t *nam
 		error = learn(inference, samples);
 	if (!error)
 		error = naming_claim(inference, NAMING_SURE, PASS_NEWS, named);
+	if (!error && *named > 0)
+		error = follow_chains(inference, NAMING_SURE, named);
 	if (!error && !learns && *named == 0) {
 		learns = pass(inference, &inference->telling, FEW_TO_LEARN);
 		if (learns)
@@ -229,7 +247,7 @@ static struct heap_error *name_likely(struct inference *inference, uint64_t *nam
 		*named += more;
 		if (more == 0 || more > FEW_IN_CHAIN)
 			break;
-		HEAP_TRY(settle(inference));
+		HEAP_TRY(follow_chains(inference, NAMING_LIKELY, named));
 	}
 	return NULL;
 }

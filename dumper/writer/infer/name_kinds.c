@@ -777,6 +777,20 @@ struct heap_error *name_singly(struct inference *inference, const struct kind *k
 	});
 }
 
+struct heap_error *name_block(struct inference *inference, const struct kind *kind,
+			      const struct site_summary *site, enum naming_evidence evidence,
+			      heap_object_id object, uint64_t *words, uint64_t *claimed)
+{
+	struct futile_hints futile = { 0 };
+
+	if (claims_are_good(&inference->claims, object) ||
+	    !is_news(inference, object, evidence, site->pass))
+		return NULL;
+	return name_member(
+		&(struct naming_singly){ inference, kind, site, evidence, words, claimed }, object,
+		&futile);
+}
+
 // Gathers candidates for the blocks of a kind without a name. @return true if there are any
 static bool gather(const struct inference *inference, const struct kind *kind,
 		   const struct site_summary *site, enum naming_evidence evidence, uint64_t *words,

@@ -127,29 +127,75 @@ static struct heap_error *claim_texts(struct inference *inference, uint64_t *wor
 	return NULL;
 }
 
+// The kinds of a site and a tag, from the first one on.
+static struct site_summary summarize(const struct kinds *kinds, uint32_t first,
+				     enum naming_pass pass)
+{
+	struct site_summary site = {
+		.site = kinds->kinds[first].site,
+		.tag = kinds->kinds[first].tag,
+		.first = first,
+		.pass = pass,
+		.site_types = &kinds->site_types[kinds->kinds[first].site],
+	};
+	uint32_t end = first;
+
+	for (; end < kinds->count && is_of(&kinds->kinds[end], &site); end++)
+		site.objects += kinds->kinds[end].count;
+	site.sizes = end - first;
+	return site;
+}
+
+// Those of a kind's site and tag.
+static struct site_summary summarize_around(const struct kinds *kinds, uint32_t kind)
+{
+	const struct kind *list = kinds->kinds;
+
+	while (kind > 0 && list[kind - 1].site == list[kind].site &&
+	       list[kind - 1].tag == list[kind].tag)
+		kind--;
+	return summarize(kinds, kind, PASS_NEWS);
+}
+
+struct heap_error *naming_follow(struct inference *inference, enum naming_evidence evidence,
+				 uint64_t *claimed)
+{
+	struct fresh_hints *fresh = &inference->hints.fresh[evidence];
+	const struct kinds *kinds = &inference->kinds;
+	uint64_t words[CONTENT_WORDS + 1];
+
+	for (size_t i = 0; !fresh->are_many && i < fresh->objects.count; i++) {
+		heap_object_id object = fresh->objects.items[i];
+		uint32_t number = kinds_of(inference, object);
+		const struct kind *kind = &kinds->kinds[number];
+
+		progress_step();
+		if (!kind->is_mixed[evidence])
+			continue;
+
+		struct site_summary site = summarize_around(kinds, number);
+
+		HEAP_TRY(name_block(inference, kind, &site, evidence, object, words, claimed));
+	}
+	hints_forget_fresh(&inference->hints, evidence);
+	return NULL;
+}
+
 struct heap_error *naming_claim(struct inference *inference, enum naming_evidence evidence,
 				enum naming_pass pass, uint64_t *claimed)
 {
 	const struct kinds *kinds = &inference->kinds;
 	CLEANUP_FREE uint64_t *words = malloc((CONTENT_WORDS + 1) * sizeof(*words));
+	struct site_summary site;
 
 	if (!words)
 		return heap_error_out_of_memory();
+	hints_forget_fresh(&inference->hints, evidence);
 	if (evidence == NAMING_SURE)
 		HEAP_TRY(claim_texts(inference, words, claimed));
 	HEAP_TRY(kinds_count(inference));
-	for (uint32_t first = 0, end; first < kinds->count && !progress_is_late(); first = end) {
-		struct site_summary site = {
-			.site = kinds->kinds[first].site,
-			.tag = kinds->kinds[first].tag,
-			.first = first,
-			.pass = pass,
-			.site_types = &kinds->site_types[kinds->kinds[first].site],
-		};
-
-		for (end = first; end < kinds->count && is_of(&kinds->kinds[end], &site); end++)
-			site.objects += kinds->kinds[end].count;
-		site.sizes = end - first;
+	for (uint32_t first = 0; first < kinds->count && !progress_is_late(); first += site.sizes) {
+		site = summarize(kinds, first, pass);
 		HEAP_TRY(name_kinds(inference, evidence, &site, words, claimed));
 	}
 	return NULL;

@@ -31,6 +31,15 @@ HEAP_MUST_CHECK
 struct heap_error *naming_claim(struct inference *inference, enum naming_evidence evidence,
 				enum naming_pass pass, uint64_t *claimed);
 
+/**
+ * Claims types for the few blocks with new hints whose kinds have no one name for all, as naming_claim() would,
+ * but without a look at any other block. A list whose pointers lead to a member of its nodes is named one or
+ * two nodes at a time, so that a look at all of them for each would take the square of their number.
+ */
+HEAP_MUST_CHECK
+struct heap_error *naming_follow(struct inference *inference, enum naming_evidence evidence,
+				 uint64_t *claimed);
+
 /** Claims types for blocks without a name by single hints: arrays and bytes. */
 HEAP_MUST_CHECK
 struct heap_error *naming_weigh_hints(struct inference *inference, uint64_t *claimed);
@@ -52,6 +61,12 @@ HEAP_MUST_CHECK
 struct heap_error *name_singly(struct inference *inference, const struct kind *kind,
 			       const struct site_summary *site, enum naming_evidence evidence,
 			       uint64_t *words, uint64_t *claimed);
+
+/** Does so for one block. */
+HEAP_MUST_CHECK
+struct heap_error *name_block(struct inference *inference, const struct kind *kind,
+			      const struct site_summary *site, enum naming_evidence evidence,
+			      heap_object_id object, uint64_t *words, uint64_t *claimed);
 
 /**
  * Names the blocks of a site that makes many sizes: arrays, texts, headers with elements.
