@@ -18,6 +18,8 @@ enum {
 	STRING_SIZE = 32,
 	STRING_BUFFER = 16, // offset
 	DEQUE_SIZE = 80,
+	SPLIT_DEQUE_SIZE = 48,
+	WEAK_SIZE = 16,
 	KNOWN = 256, // entries of a cache, a power of two
 };
 
@@ -27,7 +29,10 @@ enum container {
 	CHOICE, // of alternatives, one of which is held, or none: an optional has one
 	VECTOR,
 	DEQUE,
-	FILLED, // a header whose array is used up to a count
+	SPLIT_DEQUE, // libc++'s
+	WEAK,        // a pointer that does not hold its object
+	COUNTS,      // of pointers to an object, which may be a part of them
+	FILLED,      // a header whose array is used up to a count
 };
 
 enum concern {
@@ -37,6 +42,8 @@ enum concern {
 	HAS_CHOICES = 4,
 	HAS_OWNERS = 8,  // of blocks with room to spare
 	HAS_SPARES = 16, // elements behind its last one
+	HAS_WEAK = 32,   // pointers that do not hold anything
+	HAS_GONE = 64,   // pointers to objects that may be gone
 };
 
 struct choice {
@@ -109,6 +116,24 @@ static const struct {
 	const char *type, *count, *array;
 } filled = { "dlfo_mappings_segment", "size", "objects" };
 
+static bool is_weak(const char *name)
+{
+	return heap_template_is_standard(name, "weak_ptr<") ||
+	       strncmp(name, "boost::weak_ptr<", strlen("boost::weak_ptr<")) == 0 ||
+	       strncmp(name, "QWeakPointer<", strlen("QWeakPointer<")) == 0;
+}
+
+static bool is_counts(const char *name)
+{
+	return heap_template_is_standard(name, "_Sp_counted_ptr<") ||
+	       heap_template_is_standard(name, "_Sp_counted_deleter<") ||
+	       heap_template_is_standard(name, "_Sp_counted_ptr_inplace<") ||
+	       heap_template_is_standard(name, "__shared_ptr_pointer<") ||
+	       heap_template_is_standard(name, "__shared_ptr_emplace<") ||
+	       strncmp(name, "boost::detail::sp_counted_impl_",
+		       strlen("boost::detail::sp_counted_impl_")) == 0;
+}
+
 static enum container container_of_type(const struct heap_types *types, heap_type_id id)
 {
 	const struct heap_type *type = &types->types[id];
@@ -116,7 +141,13 @@ static enum container container_of_type(const struct heap_types *types, heap_typ
 
 	if (heap_types_has_members(type) && strcmp(name, filled.type) == 0)
 		return FILLED;
-	if (!heap_types_has_members(type) || strncmp(name, "std::", strlen("std::")) != 0)
+	if (!heap_types_has_members(type))
+		return NO_CONTAINER;
+	if (type->size == WEAK_SIZE && is_weak(name))
+		return WEAK;
+	if (is_counts(name))
+		return COUNTS;
+	if (strncmp(name, "std::", strlen("std::")) != 0)
 		return NO_CONTAINER;
 	if (type->size == STRING_SIZE && heap_template_is_standard(name, "basic_string<char,"))
 		return STRING;
@@ -126,8 +157,11 @@ static enum container container_of_type(const struct heap_types *types, heap_typ
 	if (heap_template_is_standard(name, "vector<") &&
 	    !heap_template_is_standard(name, "vector<bool,"))
 		return VECTOR;
-	return type->size == DEQUE_SIZE && heap_template_is_standard(name, "deque<") ? DEQUE
-										     : NO_CONTAINER;
+	if (!heap_template_is_standard(name, "deque<"))
+		return NO_CONTAINER;
+	return type->size == DEQUE_SIZE         ? DEQUE
+	       : type->size == SPLIT_DEQUE_SIZE ? SPLIT_DEQUE
+						: NO_CONTAINER;
 }
 
 static uint8_t concern_of(struct held_parts *held, heap_type_id id);
@@ -135,9 +169,15 @@ static uint8_t concern_of(struct held_parts *held, heap_type_id id);
 static uint8_t ask_concern(struct held_parts *held, heap_type_id id)
 {
 	static const uint8_t concerns[] = {
-		[NO_CONTAINER] = ASKED,         [STRING] = ASKED | HAS_STRINGS,
-		[CHOICE] = ASKED | HAS_CHOICES, [VECTOR] = ASKED | HAS_OWNERS,
-		[DEQUE] = ASKED | HAS_OWNERS,   [FILLED] = ASKED | HAS_SPARES,
+		[NO_CONTAINER] = ASKED,
+		[STRING] = ASKED | HAS_STRINGS,
+		[CHOICE] = ASKED | HAS_CHOICES,
+		[VECTOR] = ASKED | HAS_OWNERS,
+		[DEQUE] = ASKED | HAS_OWNERS,
+		[FILLED] = ASKED | HAS_SPARES,
+		[SPLIT_DEQUE] = ASKED | HAS_OWNERS,
+		[WEAK] = ASKED | HAS_WEAK | HAS_GONE,
+		[COUNTS] = ASKED | HAS_GONE,
 	};
 	const struct heap_types *types = held->types;
 	heap_type_id stripped = heap_types_strip(types, id);
@@ -371,11 +411,92 @@ static bool is_dead_in_choice(struct held_parts *held, uint8_t concern, heap_typ
 	if (number == choice->count)
 		return true;
 	alternative = &held->alternatives.items[choice->first + number];
+	// Smaller ones have no pointer: std::monostate.
 	if (offset < alternative->offset ||
-	    offset - alternative->offset >= heap_types_size(held->types, alternative->type))
+	    offset - alternative->offset + WORD > heap_types_size(held->types, alternative->type))
 		return true;
 	return is_dead_in(held, concern, alternative->type, address + alternative->offset,
 			  offset - alternative->offset, depth + 1);
+}
+
+// --- counted pointers ------------------------------------------------------------
+
+/*
+ * Where a library has the words of a weak pointer, and, in what one of these leads to, the number of pointers
+ * that hold the object: <bits/shared_ptr_base.h>, <__memory/shared_count.h>, boost/smart_ptr/detail, and
+ * qsharedpointer_impl.h. A counter is behind a pointer to virtual functions, except Qt's.
+ */
+struct counted_layout {
+	uint8_t counts;       // offset in a weak pointer; the other word leads to the object
+	uint8_t count, size;  // of the counter
+	uint8_t object;       // behind the counters
+	bool counts_from_one; // -1: none
+};
+
+static const struct counted_layout stdcxx_layout = {
+	.counts = 8, .count = 8, .size = 4, .object = 16
+};
+static const struct counted_layout libcxx_layout = {
+	.counts = 8, .count = 8, .size = 8, .object = 24, .counts_from_one = true
+};
+static const struct counted_layout qt_layout = { .counts = 0, .count = 4, .size = 4 };
+
+// By names alone: clang leaves the members of libc++'s counts to the library's own debug information.
+static const struct counted_layout *layout_of(const struct heap_types *types, heap_type_id id)
+{
+	const char *name = heap_types_string(types, types->types[id].name);
+	struct heap_member_place found;
+
+	if (name[0] == 'Q')
+		return &qt_layout;
+	return heap_template_is_standard(name, "__shared_ptr_pointer<") ||
+			       heap_template_is_standard(name, "__shared_ptr_emplace<") ||
+			       heap_member_find(types, id, "__cntrl_", &found)
+		       ? &libcxx_layout
+		       : &stdcxx_layout;
+}
+
+enum counted {
+	UNKNOWN, // the words are not as they should be
+	GONE,
+	COUNTED,
+};
+
+// Reads if there still is a pointer that holds an object. @param address  of its counts
+static enum counted read_counts(const struct held_parts *held, const struct counted_layout *layout,
+				uint64_t address)
+{
+	uint64_t first = 0, count = 0;
+	int64_t holders;
+
+	if (address == 0 || address % WORD != 0)
+		return UNKNOWN;
+	pages_read(held->pages, address, &first, sizeof(first));
+	pages_read(held->pages, address + layout->count, &count, layout->size);
+	holders = layout->size == sizeof(int32_t) ? (int32_t)count : (int64_t)count;
+	holders += layout->counts_from_one;
+	// Qt counts objects that it does not delete as -1.
+	if (first == 0 || holders < (layout == &qt_layout ? -1 : 0) || holders > INT32_MAX)
+		return UNKNOWN;
+	return holders == 0 ? GONE : COUNTED;
+}
+
+// A weak pointer holds neither its object nor, as long as others hold that, the counts.
+static bool is_dead_in_weak(const struct held_parts *held, uint8_t concern, heap_type_id id,
+			    uint64_t address, uint64_t offset)
+{
+	const struct counted_layout *layout = layout_of(held->types, id);
+	uint64_t words[WEAK_SIZE / WORD] = { 0 };
+
+	pages_read(held->pages, address, words, sizeof(words));
+	switch (read_counts(held, layout, words[layout->counts / WORD])) {
+	case GONE:
+		return offset != layout->counts;
+	case COUNTED:
+		return concern & HAS_WEAK;
+	default:
+		return false;
+	}
 }
 
 // True if a word of a value lies in a part of it that holds nothing.
@@ -396,6 +517,13 @@ static bool is_dead_in(struct held_parts *held, uint8_t concern, heap_type_id id
 	if (container == CHOICE) // what lies behind it belongs to the next one of an array
 		return offset < type->size &&
 		       is_dead_in_choice(held, concern, id, address, offset, depth);
+	if (container == WEAK)
+		return offset < type->size && is_dead_in_weak(held, concern, id, address, offset);
+	if (container == COUNTS) {
+		const struct counted_layout *layout = layout_of(types, id);
+
+		return offset >= layout->object && read_counts(held, layout, address) == GONE;
+	}
 	if (type->kind == HEAP_TYPE_ARRAY) {
 		uint64_t size = heap_types_size(types, type->target);
 		uint64_t rest = size ? offset % size : offset;
@@ -439,7 +567,7 @@ static bool is_dead(struct held_parts *held, uint8_t concern, heap_type_id type,
 bool held_parts_is_dead(struct held_parts *held, heap_type_id type, uint64_t address,
 			uint64_t offset)
 {
-	const uint8_t concern = HAS_STRINGS | HAS_CHOICES;
+	const uint8_t concern = HAS_STRINGS | HAS_CHOICES | HAS_WEAK | HAS_GONE;
 
 	return address != 0 && type != HEAP_NO_TYPE && (concern_of(held, type) & concern) &&
 	       is_dead(held, concern, type, address, offset);
@@ -530,21 +658,21 @@ heap_type_id held_parts_alternative(struct held_parts *held, heap_type_id type, 
 
 // --- blocks with room to spare ---------------------------------------------------
 
-// The vector or deque that an offset in a value of a type lies in; NO_CONTAINER: in none.
-static enum container find_owner(struct held_parts *held, heap_type_id id, uint64_t *offset,
-				 int depth)
+// The type of the vector or deque that an offset in a value lies in; HEAP_NO_TYPE: in none.
+static heap_type_id find_owner(struct held_parts *held, heap_type_id id, uint64_t *offset,
+			       int depth)
 {
 	const struct heap_types *types = held->types;
 
 	id = heap_types_strip(types, id);
 	if (depth == MAX_DEPTH || !(concern_of(held, id) & HAS_OWNERS) || !take_step(held))
-		return NO_CONTAINER;
+		return HEAP_NO_TYPE;
 
 	const struct heap_type *type = &types->types[id];
 	enum container container = held->container[id];
 
-	if (container == VECTOR || container == DEQUE)
-		return *offset < type->size ? container : NO_CONTAINER;
+	if (container == VECTOR || container == DEQUE || container == SPLIT_DEQUE)
+		return *offset < type->size ? id : HEAP_NO_TYPE;
 	if (type->kind == HEAP_TYPE_ARRAY) {
 		uint64_t size = heap_types_size(types, type->target);
 
@@ -562,13 +690,14 @@ static enum container find_owner(struct held_parts *held, heap_type_id id, uint6
 
 		if (size > 0 && inside >= size)
 			continue;
-		container = find_owner(held, member->type, &inside, depth + 1);
-		if (container != NO_CONTAINER) {
+		heap_type_id owner = find_owner(held, member->type, &inside, depth + 1);
+
+		if (owner != HEAP_NO_TYPE) {
 			*offset = inside;
-			return container;
+			return owner;
 		}
 	}
-	return NO_CONTAINER;
+	return HEAP_NO_TYPE;
 }
 
 // Notes that only some bytes of a block are in use: those that all that is known of it agrees on.
@@ -640,26 +769,96 @@ static struct heap_error *note_deque(struct held_parts *held, uint64_t address, 
 	return NULL;
 }
 
+// The elements of a chunk that are in use. @param begin, end  bytes of the chunk
+HEAP_MUST_CHECK
+static struct heap_error *note_chunk(struct held_parts *held, uint64_t map_word, uint64_t begin,
+				     uint64_t end)
+{
+	uint64_t chunk = 0;
+	heap_object_id object;
+
+	pages_read(held->pages, map_word, &chunk, sizeof(chunk));
+	object = objects_find(&held->capture->objects, chunk);
+	if (object == HEAP_NO_OBJECT || objects_address(&held->capture->objects, object) != chunk)
+		return NULL;
+	return add_range(held, object, begin, end);
+}
+
+// libc++'s deque: a map of pointers to chunks, the number of the first element, and how many there are.
+HEAP_MUST_CHECK
+static struct heap_error *note_split_deque(struct held_parts *held, uint64_t address,
+					   uint64_t element, heap_object_id target)
+{
+	enum {
+		CHUNK_BYTES = 4096,
+		LEAST_ELEMENTS = 16,
+		SMALL = 256, // bytes of an element
+	};
+	const struct objects *objects = &held->capture->objects;
+	struct {
+		uint64_t map, begin, end, map_end, start, size;
+	} deque;
+	uint64_t each = element < SMALL ? CHUNK_BYTES / (element ? element : 1) : LEAST_ELEMENTS;
+	uint64_t map = objects_address(objects, target), last;
+
+	_Static_assert(sizeof(deque) == SPLIT_DEQUE_SIZE, "libc++'s layout");
+	pages_read(held->pages, address, &deque, sizeof(deque));
+	if (element == 0 || deque.map != map || deque.begin < map || deque.end < deque.begin ||
+	    deque.map_end < deque.end || deque.map_end - map > objects_size(objects, target) ||
+	    deque.size == 0 || deque.start >= each ||
+	    deque.size > (deque.end - deque.begin) / WORD * each - deque.start)
+		return NULL;
+	last = deque.start + deque.size - 1;
+	HEAP_TRY(add_range(held, target, deque.begin - map, deque.end - map));
+	HEAP_TRY(note_chunk(held, deque.begin, deque.start * element, UINT64_MAX));
+	return note_chunk(held, deque.begin + last / each * WORD, 0, (last % each + 1) * element);
+}
+
+// The size of the elements of libc++'s deque, whose map is its first word.
+static uint64_t element_of_deque(const struct heap_types *types, heap_type_id type)
+{
+	static const char *const map[] = { "__map_.__first_", "__map_.__begin_", NULL };
+	struct heap_member_place place;
+
+	if (!find_first(types, type, map, &place))
+		return 0;
+	for (int i = 0; i < 2; i++) {
+		place.type = heap_types_strip(types, place.type);
+		if (types->types[place.type].kind != HEAP_TYPE_POINTER)
+			return 0;
+		place.type = types->types[place.type].target;
+	}
+	return heap_types_size(types, place.type);
+}
+
 struct heap_error *held_parts_note(struct held_parts *held, heap_type_id type, uint64_t address,
 				   uint64_t offset, heap_object_id target)
 {
 	uint64_t inside = offset, size;
-	enum container container;
+	heap_type_id owner;
 
 	if (address == 0 || type == HEAP_NO_TYPE || !(concern_of(held, type) & HAS_OWNERS) ||
 	    !(concern_at(held, type, offset) & HAS_OWNERS))
 		return NULL;
 	size = heap_types_size(held->types, type);
 	held->steps = MAX_STEPS;
-	container = find_owner(held, type, &inside, 0);
-	if (container == NO_CONTAINER && size > 0 && offset >= size) {
+	owner = find_owner(held, type, &inside, 0);
+	if (owner == HEAP_NO_TYPE && size > 0 && offset >= size) {
 		inside = offset % size;
-		container = find_owner(held, type, &inside, 0);
+		owner = find_owner(held, type, &inside, 0);
 	}
-	if (container == VECTOR && inside == 0)
-		return note_vector(held, address + offset, target);
-	return container == DEQUE ? note_deque(held, address + offset - inside, inside, target)
-				  : NULL;
+	switch (owner == HEAP_NO_TYPE ? NO_CONTAINER : held->container[owner]) {
+	case VECTOR:
+		return inside == 0 ? note_vector(held, address + offset, target) : NULL;
+	case DEQUE:
+		return note_deque(held, address + offset - inside, inside, target);
+	case SPLIT_DEQUE:
+		return inside == 0 ? note_split_deque(held, address + offset,
+						      element_of_deque(held->types, owner), target)
+				   : NULL;
+	default:
+		return NULL;
+	}
 }
 
 // The part of a header and its array up to the last element; all if the count does not agree with the block.
@@ -723,7 +922,7 @@ struct held_value held_parts_value(struct held_parts *held, heap_type_id type, u
 		.address = address,
 		.range = held_parts_range(held, type, address, object),
 		.has_choices = address != 0 && type != HEAP_NO_TYPE &&
-			       (concern_of(held, type) & HAS_CHOICES),
+			       (concern_of(held, type) & (HAS_CHOICES | HAS_GONE)),
 		.has_owners = type != HEAP_NO_TYPE && (concern_of(held, type) & HAS_OWNERS),
 	};
 }
@@ -732,5 +931,5 @@ bool held_parts_has(struct held_parts *held, const struct held_value *value, uin
 {
 	return held_range_has(&value->range, offset) &&
 	       !(value->has_choices &&
-		 is_dead(held, HAS_CHOICES, value->type, value->address, offset));
+		 is_dead(held, HAS_CHOICES | HAS_GONE, value->type, value->address, offset));
 }

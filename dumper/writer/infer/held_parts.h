@@ -9,6 +9,8 @@
  *	std::string            its own buffer, while a long text is elsewhere
  *	std::optional          the value, while there is none
  *	std::variant           what only other alternatives use
+ *	std::weak_ptr          all: it holds nothing, but its counts, once the object is gone
+ *	their counts           what they led to, when it is gone
  *	std::vector, deque     elements of their blocks before the first and behind the last one
  *	dlfo_mappings_segment  elements of its array behind the last one: the modules that glibc knows
  *
