@@ -166,6 +166,15 @@ enum command_status command_run(struct session *session, int argc, char **argv);
 /** Runs a line as typed: an alias, words, quotes, `| program` and `> file`. */
 enum command_status command_run_line(struct session *session, const char *line);
 
+/**
+ * A name as it may stand in a line: itself, if that means these words and nothing else, or with a backslash
+ * before whatever would end a word, begin a quote, or start a program. malloc'd; NULL if memory is short, or
+ * the name cannot be written so.
+ *
+ * @param quote  that the line has opened before it; '\0': none
+ */
+char *command_quote(const char *name, char quote);
+
 /** Runs the lines of a file, up to the first that fails. */
 enum command_status command_run_file(struct session *session, const char *path);
 

@@ -341,6 +341,17 @@ static int find_begin(const char *line, int start)
 
 static struct offers offers;
 
+// Names come from the program's files, and the line may be run as soon as they stand in it.
+static void quote_offers(void)
+{
+	for (size_t i = 0; i < offers.list.count; i++) {
+		char *name = offers.list.items[i];
+
+		offers.list.items[i] = command_quote(name, (char)rl_completion_quote_character);
+		free(name);
+	}
+}
+
 // Hands the offers over to readline, one at a time.
 static char *next_offer(const char *text, int state)
 {
@@ -350,6 +361,8 @@ static char *next_offer(const char *text, int state)
 	(void)text;
 	if (state == 0)
 		next = 0;
+	while (next < offers.list.count && !offers.list.items[next])
+		next++;
 	if (next == offers.list.count)
 		return NULL;
 	name = offers.list.items[next];
@@ -389,6 +402,7 @@ static char **complete(const char *text, int start, int end)
 		offer_word(&offers, &context, whole);
 		context.wants_file |= is_file(&context) && offers.list.count == 0;
 	}
+	quote_offers();
 	if (context.wants_file)
 		rl_attempted_completion_over = 0;
 	else if (offers.list.count > 0)

@@ -185,6 +185,42 @@ static const char *parse_line(const char *at, struct line *line)
 	}
 }
 
+// True if a text is read as the words that its blanks divide it into.
+static bool is_plain(const char *text)
+{
+	struct line line = { .count = 0 };
+	const char *at = text;
+	bool is_same = !parse_line(text, &line) && !line.pipe && !line.file && line.count > 0;
+
+	for (int i = 0; is_same && i < line.count; i++) {
+		size_t length = strlen(line.words[i]);
+
+		is_same = strncmp(at, line.words[i], length) == 0 &&
+			  at[length] == (i + 1 < line.count ? ' ' : '\0');
+		at += length + 1;
+	}
+	free_line(&line);
+	return is_same;
+}
+
+char *command_quote(const char *name, char quote)
+{
+	const char *harmful = quote == '"' ? "\"\\" : " \t\n|>'\"\\#";
+	char *result, *to;
+
+	if (quote == '\'' || (!quote && is_plain(name)))
+		return quote && strchr(name, quote) ? NULL : strdup(name);
+	result = to = malloc(2 * strlen(name) + 1);
+	for (; result && *name; name++) {
+		if (strchr(harmful, *name))
+			*to++ = '\\';
+		*to++ = *name;
+	}
+	if (result)
+		*to = '\0';
+	return result;
+}
+
 static FILE *open_target(const struct line *line)
 {
 	if (line->pipe)
