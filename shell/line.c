@@ -10,9 +10,11 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
 	MAX_WORDS = 256,
@@ -221,11 +223,19 @@ char *command_quote(const char *name, char quote)
 	return result;
 }
 
+// A new file is for its owner alone, as snapshots are.
 static FILE *open_target(const struct line *line)
 {
+	int how = line->append ? O_APPEND : O_TRUNC, descriptor;
+	FILE *stream;
+
 	if (line->pipe)
 		return popen(line->pipe, "w");
-	return fopen(line->file, line->append ? "a" : "w");
+	descriptor = open(line->file, O_WRONLY | O_CREAT | O_CLOEXEC | how, 0600);
+	stream = descriptor < 0 ? NULL : fdopen(descriptor, line->append ? "a" : "w");
+	if (!stream && descriptor >= 0)
+		close(descriptor);
+	return stream;
 }
 
 // Runs a line that has no program of its own to a pager.

@@ -52,6 +52,20 @@ bool heapsnap_report_would_disturb(void)
 	       !(terminal.c_lflag & ICANON);
 }
 
+// Names of programs and files may have what controls a terminal: C0, DEL, and C1 in UTF-8.
+static void make_harmless(char *text, const char *end)
+{
+	for (char *at = text; at < end; at++) {
+		unsigned char byte = (unsigned char)*at, next = (unsigned char)at[1];
+
+		if (byte == 0xc2 && at + 1 < end && next >= 0x80 && next < 0xa0)
+			at[1] = '?';
+		else if (byte >= ' ' && byte != 0x7f)
+			continue;
+		*at = '?';
+	}
+}
+
 static void write_line(long file, const char *subject, const char *message, const char *end)
 {
 	char line[1024] = "";
@@ -65,6 +79,7 @@ static void write_line(long file, const char *subject, const char *message, cons
 	}
 	at = heapsnap_format_text(at, limit, message);
 	at = heapsnap_format_text(at, limit, end);
+	make_harmless(line, at);
 	*at++ = '\n';
 	HEAPSNAP_SYSTEM_3(SYS_write, file, line, at - line);
 }

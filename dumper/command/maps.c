@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/command/maps.h"
 
+#include "lib/base/path.h"
+
 #include <string.h>
 
 // Reads digits of a base up to a separator, and moves past it. @return false: there is neither
@@ -39,6 +41,7 @@ bool mapping_parse(char *line, struct mapping *result)
 	if (!read_number(&at, 10, ' ', &result->inode) && at[-1] != '\0')
 		return false;
 	result->path = at[-1] == '\0' ? at - 1 : at + strspn(at, " ");
+	heap_path_of_maps(line + (result->path - line));
 	return result->start < result->end;
 }
 

@@ -3,8 +3,7 @@
 #define HEAPSNAP_MAPS_H
 
 /**
- * Lines of /proc/PID/maps (proc_pid_maps(5)). The names in them belong to the process: any text
- * but a newline.
+ * Lines of /proc/PID/maps (proc_pid_maps(5)). The names in them belong to the process: any text.
  */
 
 #include <stdbool.h>

@@ -28,15 +28,18 @@
 #include "dumper/writer/unfreed.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/cache_directory.h"
+#include "lib/base/escape.h"
 #include "lib/base/parallel.h"
 #include "lib/base/standard_streams.h"
 
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 // Gets what words tell besides edges.
 struct lessons {
@@ -275,7 +278,7 @@ static struct heap_error *write_result(struct capture *capture, struct destinati
 
 static int fail(struct heap_error *error)
 {
-	printf("failed %s\n", heap_error_message(error));
+	heap_print(stdout, "failed %s\n", heap_error_message(error));
 	heap_error_destroy(error);
 	return 1;
 }
@@ -353,7 +356,16 @@ static int infer_again(char **arguments)
 	return error ? fail(error) : 0;
 }
 
-int main(int argc, char **argv)
+// The library wants the file's name as it is; a person who asked for the snapshot reads this line.
+static void tell_written(const struct destination *destination, bool is_read_by_person)
+{
+	if (is_read_by_person)
+		heap_print(stdout, "wrote %u %s\n", destination->number, destination->path);
+	else
+		printf("wrote %u %s\n", destination->number, destination->path);
+}
+
+static int answer(int argc, char **argv)
 {
 	struct capture capture;
 	struct destination destination = { .descriptor = -1 };
@@ -374,7 +386,7 @@ int main(int argc, char **argv)
 	int status = error ? fail(error) : 0;
 
 	if (!error)
-		printf("wrote %u %s\n", destination.number, destination.path);
+		tell_written(&destination, argc == 6);
 	if (!error && capture.core.missing > 0)
 		printf("the core file is cut short: %.3g %% are missing; info of heapsh(1) says "
 		       "what "
@@ -383,4 +395,49 @@ int main(int argc, char **argv)
 	destination_deinit(&destination);
 	capture_close(&capture);
 	return status;
+}
+
+// --- room on the stack -----------------------------------------------------------
+
+enum {
+	STACK_BYTES = 8 << 20,
+};
+
+struct call {
+	int argc;
+	char **argv;
+	int status;
+};
+
+static void *answer_in_thread(void *context)
+{
+	struct call *call = context;
+
+	call->status = answer(call->argc, call->argv);
+	return NULL;
+}
+
+// The writer inherits the program's limit, which may be for many threads with little to do. A thread's stack is
+// not subject to it.
+static bool has_small_stack(void)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < STACK_BYTES;
+}
+
+int main(int argc, char **argv)
+{
+	struct call call = { argc, argv, 1 };
+	pthread_attr_t attributes;
+	pthread_t thread;
+
+	if (!has_small_stack())
+		return answer(argc, argv);
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, STACK_BYTES);
+	if (pthread_create(&thread, &attributes, answer_in_thread, &call) != 0)
+		return answer(argc, argv);
+	pthread_join(thread, NULL);
+	return call.status;
 }

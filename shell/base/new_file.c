@@ -80,13 +80,12 @@ static bool is_written_in_place(const char *path)
 	return stat(path, &status) == 0 && !S_ISREG(status.st_mode);
 }
 
+// As readable as snapshots are: the file has what was in the program's memory.
 static mode_t mode_of(const char *path)
 {
-	mode_t mask = umask(0);
 	struct stat status;
 
-	umask(mask);
-	return stat(path, &status) == 0 ? status.st_mode & 07777 : 0666 & ~mask;
+	return stat(path, &status) == 0 ? status.st_mode & 07777 : 0600;
 }
 
 static void forget(struct new_file *file)
@@ -115,7 +114,7 @@ static struct heap_error *make(struct new_file *file, int *descriptor)
 	errno = saved;
 	if (*descriptor < 0)
 		return heap_error_create_system("%s", file->path);
-	fchmod(*descriptor, mode_of(file->path)); // as fopen() would have made it
+	fchmod(*descriptor, mode_of(file->path));
 	return NULL;
 }
 
@@ -213,7 +212,7 @@ struct heap_error *new_file_begin_directory(char *path, bool *made)
 	int saved;
 
 	block_signals(&before);
-	*made = mkdir(path, 0777) == 0;
+	*made = mkdir(path, 0700) == 0;
 	saved = errno;
 	if (*made)
 		add_pending(path);

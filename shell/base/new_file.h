@@ -7,7 +7,7 @@
  *
  * It is written under a temporary name in the same directory, and renamed at the end. An error, a
  * full disk or a signal that ends the program leaves nothing of it, and keeps an existing file of
- * that name. Anything but a regular file, such as /dev/stdout, is written directly.
+ * that name, and its mode; a new one is for its owner alone, as snapshots are. Anything but a regular file, such as /dev/stdout, is written directly.
  *
  *	error = new_file_open(&file, path);
  *	if (error)

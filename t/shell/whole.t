@@ -83,10 +83,14 @@ for my $name (sort keys %writer) {
     like Sample::content($to), qr/^digraph/, 'through a link the file is replaced';
     ok -l "$directory/link.dot", '... and the link stays';
     is sprintf('%o', (stat $to)[2] & 07777), '640', '... and its mode';
-    my $mask = umask 027;
-    Sample::run('', "$build/heapsh-export", '-q', '--format', 'dot', '-o', "$directory/new.dot", $small);
+    # What was in the program's memory is in all of these.
+    my $mask = umask 022;
+    Sample::run('', "$build/heapsh-export", '-q', '--format', $_, '-o', "$directory/new.$_", $small) for qw(dot csv sqlite);
+    Sample::run('', "$build/heapsh-report", '-q', '-o', "$directory/new.html", $small);
+    Sample::run("strings > $directory/new.txt\nstrings >> $directory/more.txt\n", "$build/heapsh", '-q', $small);
     umask $mask;
-    is sprintf('%o', (stat "$directory/new.dot")[2] & 07777), '640', 'a new file heeds the umask';
+    is sprintf('%o', (stat "$directory/$_")[2] & 07777), -d "$directory/$_" ? '700' : '600', "$_ is its owner's alone"
+        for qw(new.dot new.csv new.csv/objects.csv new.sqlite new.html new.txt more.txt);
     my ($out) = Sample::run('', "$build/heapsh-export", '-q', '--format', 'dot', '-o', '/dev/stdout', $small);
     like $out, qr/^digraph/, 'a device is written to';
     my ($no, $err) = Sample::run('', "$build/heapsh-export", '-q', '--format', 'dot', '-o', '/nowhere/x.dot', $small);

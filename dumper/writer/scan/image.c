@@ -7,6 +7,7 @@
 
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/path.h"
 #include "lib/base/search.h"
 
 #include <elf.h>
@@ -85,7 +86,11 @@ static bool parse_line(char *line, struct image_mapping *result)
 		   &result->start, &result->end, permissions, &result->offset, &major, &minor,
 		   &result->inode, &name_at) < 7)
 		return false;
-	result->name = name_at < 0 ? "" : line + name_at;
+	result->name = "";
+	if (name_at >= 0) {
+		heap_path_of_maps(line + name_at);
+		result->name = line + name_at;
+	}
 	result->protection = (permissions[0] == 'r' ? PROT_READ : 0) |
 			     (permissions[1] == 'w' ? PROT_WRITE : 0) |
 			     (permissions[2] == 'x' ? PROT_EXEC : 0);

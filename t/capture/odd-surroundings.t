@@ -1,0 +1,66 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Programs whose names have what would control a terminal, and limits that a program has for itself: neither harms
+# who takes a snapshot.
+use strict;
+use warnings;
+use lib 't/lib';
+use File::Copy qw(copy);
+use File::Temp qw(tempdir);
+use Heapsh;
+use Test::More;
+
+my $directory = tempdir(CLEANUP => 1);
+my $harmful = "x\n\e]0;GONE\a\e[31m\x7f\nheapsnap: all is well";
+
+# A copy of a program, in a folder with a newline in its name, under a harmful one.
+sub hide {
+    my ($program) = @_;
+    my $folder = "$directory/a\nb";
+    mkdir $folder;
+    copy(Heapsh::program_path($program), "$folder/$harmful") or die $!;
+    chmod 0755, "$folder/$harmful";
+    return "$folder/$harmful";
+}
+
+my $path = hide('shop');
+my $expected = Heapsh->start('shop')->capture;
+my $names = join "\n", map { $_->{type} } @{ Heapsh::ask_json($expected, 'types') };
+
+# --- run -------------------------------------------------------------------------
+{
+    my $program = Heapsh->start($path, run => ['--verbose']);
+    my $file = $program->capture;
+    $program->finish;
+    is join("\n", map { $_->{type} } @{ Heapsh::ask_json($file, 'types') }), $names, 'run: debug information is found behind a newline';
+    like $program->errors, qr/^heapsnap: wrote /m, 'run --verbose: it tells';
+    unlike $program->errors, qr/[\x00-\x09\x0b-\x1f\x7f]/, '... nothing harmful';
+    is scalar(() = $program->errors =~ /\n/g), 1, '... in one line';
+}
+
+# --- attach ----------------------------------------------------------------------
+SKIP: {
+    my $why = Heapsh::attach_refusal();
+    skip $why, 4 if $why;
+    my $program = Heapsh->start($path, bare => 1);
+    my $folder = "$directory/attached";
+    mkdir $folder;
+    my $said = do {
+        my $heapsnap = Heapsh::public_build() . '/heapsnap';
+        `cd $folder && "$heapsnap" attach --types all $program->{pid} 2>&1`;
+    };
+    my ($file) = glob "$folder/*";
+    ok $file, 'attach: there is a snapshot' or diag $said;
+    unlike $said, qr/[\x00-\x09\x0b-\x1f\x7f]/, '... and nothing harmful is said';
+    is scalar(() = $said =~ /\n/g), 1, '... in one line';
+    is Heapsh::ask_json($file, 'find', '--count', 'type', $_)->{count}, Heapsh::ask_json($expected, 'find', '--count', 'type', $_)->{count},
+        "... and its $_" for $file ? 'Order' : ();
+    $program->finish;
+}
+
+# --- little stack ----------------------------------------------------------------
+for my $bytes (65_536, 131_072, 262_144) {
+    my $file = Heapsh->start('shop', by => [ 'prlimit', "--stack=$bytes" ])->capture;
+    is join("\n", map { $_->{type} } @{ Heapsh::ask_json($file, 'types') }), $names, "a stack of $bytes bytes: all types";
+}
+done_testing;
