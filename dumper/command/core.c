@@ -4,6 +4,7 @@
 #include "dumper/command/complain.h"
 #include "dumper/command/foreign.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/escape.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -77,14 +79,16 @@ static struct heap_error *unpack(const struct packer *packer, const char *path, 
 {
 	CLEANUP_CLOSE int file = open_temporary();
 	int status = 0;
-	pid_t child;
+	pid_t own = getpid(), child;
 
 	if (file < 0)
 		return heap_error_create_system("room for %s", path);
 	child = fork();
 	if (child == 0) {
 		limit_size(file);
-		if (dup2(file, STDOUT_FILENO) >= 0)
+		// Nobody would want the rest of it.
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		if (getppid() == own && dup2(file, STDOUT_FILENO) >= 0)
 			execlp(packer->program, packer->program, "-dcq", "--", path, (char *)NULL);
 		_exit(127);
 	}
@@ -98,8 +102,8 @@ static struct heap_error *unpack(const struct packer *packer, const char *path, 
 					 packer->program);
 	// The unpacked part may do: the writer says what is missing.
 	if (status != 0)
-		fprintf(stderr, "heapsnap: %s: %s could not unpack all of it\n", path,
-			packer->program);
+		heap_print(stderr, "heapsnap: %s: %s could not unpack all of it\n", path,
+			   packer->program);
 	*result = file;
 	file = -1;
 	return NULL;

@@ -13,6 +13,7 @@
 enum {
 	MAX_STRING = 64 << 10, // bytes that regexec() sees at once: it may take many times as much
 	OVERLAP = 4 << 10,     // of such pieces, so that a match at their border is found
+	MAX_DEPTH = 100,       // of parentheses in each other
 	MAX_REPEATS = 4096,    // product of all {n}: regcomp() copies what they repeat
 };
 
@@ -61,6 +62,22 @@ static bool repeats_are_few(const char *expression)
 	return true;
 }
 
+// @return false if regcomp(), which calls itself for each parenthesis in another one, might need too much stack
+static bool is_shallow(const char *expression)
+{
+	int depth = 0;
+
+	for (; *expression; expression++) {
+		if (*expression == '\\' && expression[1])
+			expression++;
+		else if (*expression == '(' && ++depth > MAX_DEPTH)
+			return false;
+		else if (*expression == ')')
+			depth--;
+	}
+	return true;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *compile(struct heap_text_pattern *pattern, const char *expression)
 {
@@ -71,6 +88,10 @@ static struct heap_error *compile(struct heap_text_pattern *pattern, const char 
 	if (!repeats_are_few(expression))
 		return heap_error_create(HEAP_ERROR_ARGUMENT, "--regex %s: repeats too often",
 					 expression);
+	if (!is_shallow(expression))
+		return heap_error_create(HEAP_ERROR_ARGUMENT,
+					 "--regex: more than %d parentheses in each other",
+					 MAX_DEPTH);
 	status = regcomp(&pattern->regex, expression, flags);
 	if (status == 0) {
 		pattern->has_regex = true;

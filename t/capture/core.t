@@ -133,6 +133,27 @@ SKIP: {
             is_exact("$directory/core.$suffix", $live, $packer);
         }
     }
+    # What unpacks a file goes with heapsnap: nobody wants the rest, which may be terabytes.
+  SKIP: {
+        skip 'no gzip', 1 unless has('gzip');
+        my $large = "$directory/large.gz";
+        my $member = `head -c 10000000 /dev/zero | gzip -c`;
+        open my $out, '>', $large or die;
+        print $out $member for 1 .. 2_000;    # 20 GB
+        close $out;
+        my $pid = fork() // die;
+        if (!$pid) {
+            open STDERR, '>', '/dev/null';
+            exec "$build/heapsnap", 'core', '--file', "$directory/never", $large or POSIX::_exit(127);
+        }
+        my $unpacks = sub { grep { $_ eq $pid } split ' ', `pgrep -f "[d]cq -- $large" | xargs -r -I{} awk '{print \$4}' /proc/{}/stat 2>/dev/null` };
+        for (1 .. 100) { last if $unpacks->(); select undef, undef, undef, 0.05 }
+        kill 'KILL', $pid;
+        waitpid $pid, 0;
+        my $left = 1;
+        for (1 .. 40) { $left = `pgrep -f "[d]cq -- $large"`; last if $left eq ''; select undef, undef, undef, 0.05 }
+        is $left, '', 'killed while it unpacks: nothing goes on unpacking';
+    }
     system("head -c 3000000 $core >$directory/short") == 0 or die;
     my ($file, $output) = take("$directory/short");
     like $output, qr/^heapsnap: .*the core file is cut short: (?:\d+ of \d+ bytes|[\d.]+ %) are missing/m, 'cut short: it says so';

@@ -45,6 +45,7 @@ is found('--regex', '-i', 'string', '^HELLO wor(ld)+'), 5, '... of either case';
 is found('string', '-i', 'a.i'), 0, 'what looks like one is none without --regex';
 is found('string', '--', '-i'), 0, 'a text that looks like an option';
 says '--regex (: Unmatched ( or \\(', 'find', '--regex', 'string', '(';
+says '--regex: more than 100 parentheses in each other', 'find', '--regex', 'string', '(' x 30_000 . 'a' . ')' x 30_000;
 says '--regex (a{255}){255}: repeats too often', 'find', '--regex', 'string', '(a{255}){255}';
 
 # Fields.
