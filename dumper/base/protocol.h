@@ -25,6 +25,7 @@ enum {
 	HEAPSNAP_PROTOCOL_VERSION = 11,
 	HEAPSNAP_PATH_MAX = 4096,
 	HEAPSNAP_NAME_MAX = 256,
+	HEAPSNAP_NAME_IN_FILE = 200, /**< of a program's name: numbers and a suffix follow */
 	HEAPSNAP_REGISTERS = 34, /**< by DWARF number; x86-64: 16 is rip; aarch64: 31 sp, 32 pc */
 	HEAPSNAP_EPOCHS = 65536,
 	HEAPSNAP_TLS_MODULES = 512,
@@ -267,5 +268,17 @@ struct heapsnap_foreign {
 	struct heapsnap_shared shared;
 	struct heapsnap_thread threads[]; /**< [process.thread_count] */
 };
+
+/** The bytes of a program's name that %e stands for in a file's name: whole characters of UTF-8. */
+static inline int heapsnap_name_in_file(const char *program)
+{
+	int length = 0;
+
+	while (length < HEAPSNAP_NAME_IN_FILE && program[length])
+		length++;
+	while (length > 0 && (program[length] & 0xc0) == 0x80)
+		length--;
+	return length;
+}
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/command/names.h"
 
+#include "dumper/base/protocol.h"
 #include "lib/base/array.h"
 #include "lib/base/clock.h"
 
@@ -58,7 +59,8 @@ static void expand(const char *pattern, const struct name_words *words, struct e
 		}
 		switch (*++at) {
 		case 'e':
-			append_text(result, words->program);
+			append(result, words->program,
+			       (size_t)heapsnap_name_in_file(words->program));
 			break;
 		case 'h':
 			append_text(result, words->host);

@@ -31,7 +31,8 @@ static void expand_one(const struct heapsnap_process *process, char letter, unsi
 {
 	switch (letter) {
 	case 'e':
-		snprintf(piece, 256, "%.255s", process->program);
+		snprintf(piece, 256, "%.*s", heapsnap_name_in_file(process->program),
+			 process->program);
 		break;
 	case 'p':
 		snprintf(piece, 256, "%" PRIu32, process->pid);

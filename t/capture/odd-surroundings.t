@@ -58,6 +58,17 @@ SKIP: {
     $program->finish;
 }
 
+# --- a long name -----------------------------------------------------------------
+{
+    my $long = 'n' x 250;
+    copy(Heapsh::program_path('shop'), "$directory/$long") or die $!;
+    chmod 0755, "$directory/$long";
+    my $program = Heapsh->start("$directory/$long");
+    my $said = `"@{[ Heapsh::public_build() ]}/heapsnap" capture $program->{pid} 2>&1`;
+    is $said =~ s/.*\///r, 'n' x 200 . "-00.snap\n", 'a long name is cut to what fits, and capture finds the file' or diag $said;
+    $program->finish;
+}
+
 # --- little stack ----------------------------------------------------------------
 for my $bytes (65_536, 131_072, 262_144) {
     my $file = Heapsh->start('shop', by => [ 'prlimit', "--stack=$bytes" ])->capture;
