@@ -45,6 +45,13 @@ for my $shape (sort keys %sizes) {
     check($shape, 0, map { info('steps', $shape, $_) } $sizes{$shape}, $growth * $sizes{$shape});
 }
 
+# What was never touched is not looked at, be it thousands of times what was.
+{
+    my ($small, $large) = map { info('steps', 'sparse', $_) } 256, 1024;
+    is "$small->{late_ns} $large->{late_ns}", '0 0', 'sparse: all types were looked for';
+    cmp_ok $large->{steps}, '<=', $limit * 512 * $large->{objects}, 'sparse: pages that were never touched take no steps';
+}
+
 # Without sites, blocks of one size are of any type, so that nodes get their names one by one. A look at
 # all of them for each one would take the square of their number.
 SKIP: {

@@ -8,6 +8,7 @@
  *	many   one object that so many others point to, by several types of pointers
  *	chain  a list of so many nodes, of which only the first has a typed pointer to it
  *	links  so many nodes of lists of two kinds, whose pointers lead to a member in their middle
+ *	sparse an array of so many MiB, of which every 256th page was touched
  *	sizes  so many blocks of one site, each of another size, that begin with a common header
  */
 
@@ -128,6 +129,15 @@ static void make_chain(size_t count)
 	}
 }
 
+static void make_sparse(size_t count)
+{
+	const size_t each = (1 << 20) / sizeof(*first);
+
+	first = must(calloc(count, 1 << 20));
+	for (size_t i = 0; i < count; i++)
+		first[i * each].next = must(calloc(1, sizeof(*first)));
+}
+
 static void make_sizes(size_t count)
 {
 	headers = must(calloc(count, sizeof(*headers)));
@@ -175,6 +185,8 @@ int main(int argc, char **argv)
 		make_holders(must(calloc(1, 4 * STRIDE)), 0, count);
 	else if (strcmp(argv[1], "chain") == 0)
 		make_chain(count);
+	else if (strcmp(argv[1], "sparse") == 0)
+		make_sparse(count);
 	else if (strcmp(argv[1], "links") == 0)
 		make_links(count);
 	else

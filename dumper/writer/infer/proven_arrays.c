@@ -87,32 +87,58 @@ static bool is_convincing(const struct tally *tally)
 	       tally->misled * STRAY <= tally->checked;
 }
 
-// True if each word that would be a pointer is null or an address. Edges are addresses, and need no reading.
+// The words of a supposed array that are being looked at.
+struct words {
+	const struct heap_repetition *repetition;
+	uint64_t address; // of the array
+	uint64_t prefix;  // of the block before it
+	uint32_t edge, edges_end;
+};
+
+// True if each word of a part that would be a pointer is null or an address. Edges are addresses, and need no reading.
+static bool part_has_addresses(const struct inference *inference, struct words *words,
+			       uint64_t offset, uint64_t end_offset)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+
+	for (; offset + WORD <= end_offset; offset += WORD) {
+		uint32_t first, end;
+		uint64_t word;
+
+		progress_step();
+		if (words->edge < words->edges_end &&
+		    snapshot->edge_slot[words->edge] * (uint64_t)WORD == words->prefix + offset) {
+			words->edge++;
+			continue;
+		}
+		if (!heap_repetition_slots_at(words->repetition, offset, &first, &end) ||
+		    first == end)
+			continue;
+		pages_read(inference->pages, words->address + offset, &word, sizeof(word));
+		if (word != 0 &&
+		    (word < LEAST_ADDRESS || !image_find(&inference->capture->image, word)))
+			return false;
+	}
+	return true;
+}
+
+// Does so for all of them. Memory that was never touched is null, and may be much more than there is.
 static bool has_addresses(const struct inference *inference,
 			  const struct heap_repetition *repetition, heap_object_id object,
 			  uint64_t size)
 {
 	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
-	uint64_t address = inference_address(inference, object);
-	uint64_t prefix = inference_prefix(inference, object);
-	uint32_t edge = heap_edge_from(snapshot, object, prefix);
+	uint64_t prefix = inference_prefix(inference, object), until;
+	struct words words = { repetition, inference_address(inference, object), prefix,
+			       heap_edge_from(snapshot, object, prefix),
+			       snapshot->edge_first[object + 1] };
+	uint64_t at = words.address, end = words.address + size;
 
-	for (uint64_t offset = 0; offset + WORD <= size; offset += WORD) {
-		uint32_t first, end;
-		uint64_t word;
-
-		progress_step();
-		if (edge < snapshot->edge_first[object + 1] &&
-		    snapshot->edge_slot[edge] * (uint64_t)WORD == prefix + offset) {
-			edge++;
-			continue;
-		}
-		if (!heap_repetition_slots_at(repetition, offset, &first, &end) || first == end)
-			continue;
-		pages_read(inference->pages, address + offset, &word, sizeof(word));
-		if (word != 0 &&
-		    (word < LEAST_ADDRESS || !image_find(&inference->capture->image, word)))
+	while ((at = image_skip_untouched(&inference->capture->image, at, end, &until)) < end) {
+		if (!part_has_addresses(inference, &words, at - words.address,
+					until - words.address))
 			return false;
+		at = until;
 	}
 	return true;
 }
