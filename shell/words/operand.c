@@ -191,6 +191,41 @@ static void find_own_type(const struct heap_snapshot *snapshot, struct spot *spo
 	spot->type = type;
 }
 
+// The place as shell/print knows places. Its bytes live until the command ends.
+HEAP_MUST_CHECK
+static struct heap_error *load_place(struct session *session, const struct spot *spot,
+				     struct place *result)
+{
+	struct value *value = session_allocate(session, sizeof(*value));
+
+	if (!value)
+		return heap_error_out_of_memory();
+	HEAP_TRY(place_load(session, spot->object, spot->root, value));
+	*result = (struct place){ value, spot->offset,
+				  heap_types_strip(&session->snapshot->types, spot->type) };
+	return NULL;
+}
+
+// The block that a pointer leads to by its value: a weak one is no edge. @param value  gets it; 0: NULL, or not known
+static bool find_by_value(struct session *session, const struct spot *spot, uint64_t *value,
+			  struct spot *target)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	struct place place;
+	struct heap_error *error = load_place(session, spot, &place);
+
+	*value = 0;
+	if (error || !place_pointer(session, &place, value) || *value == 0) {
+		heap_error_destroy(error);
+		return false;
+	}
+	target->object = heap_snapshot_find(snapshot, *value);
+	if (target->object == HEAP_NO_OBJECT)
+		return false;
+	target->offset = *value - snapshot->address[target->object];
+	return true;
+}
+
 // Goes to where a pointer points. @param so_far  how the path reads up to here
 HEAP_MUST_CHECK
 static struct heap_error *follow(struct session *session, struct spot *spot, const char *so_far)
@@ -200,9 +235,17 @@ static struct heap_error *follow(struct session *session, struct spot *spot, con
 	heap_type_id pointer = heap_types_strip(types, spot->type);
 	struct spot target = { .object = HEAP_NO_OBJECT, .root = UINT32_MAX };
 
-	if (!find_target(snapshot, spot, &target.object, &target.offset))
-		return heap_error_create(HEAP_ERROR_ABSENT,
-					 "%s is NULL, or points to no live object", so_far);
+	uint64_t value;
+
+	if (!find_target(snapshot, spot, &target.object, &target.offset) &&
+	    !find_by_value(session, spot, &value, &target))
+		return value ? heap_error_create(HEAP_ERROR_ABSENT,
+						 "%s points to %#" PRIx64
+						 ", which is no block of the heap",
+						 so_far, value)
+			     : heap_error_create(HEAP_ERROR_ABSENT,
+						 "%s is NULL, or points to nothing that is known",
+						 so_far);
 	target.type = heap_types_strip(types, types->types[pointer].target);
 	target.is_pointee = true;
 	if (heap_types_size(types, target.type) == 0)
@@ -326,21 +369,6 @@ static struct heap_error *enter_elements(struct session *session, struct spot *s
 }
 
 // --- containers -----------------------------------------------------------------------
-
-// The place as shell/print knows places. Its bytes live until the command ends.
-HEAP_MUST_CHECK
-static struct heap_error *load_place(struct session *session, const struct spot *spot,
-				     struct place *result)
-{
-	struct value *value = session_allocate(session, sizeof(*value));
-
-	if (!value)
-		return heap_error_out_of_memory();
-	HEAP_TRY(place_load(session, spot->object, spot->root, value));
-	*result = (struct place){ value, spot->offset,
-				  heap_types_strip(&session->snapshot->types, spot->type) };
-	return NULL;
-}
 
 // Goes to a place that was found from here: in the same variable or object, or in another object.
 static void go_to(struct spot *spot, const struct place *place)

@@ -42,6 +42,7 @@ sub check {
     is Heapsh::ask_json($file, 'find', '--count', 'type', 'job', 'leaked')->{count}, 90, "$name: jobs that were lost";
     is Heapsh::ask_json($file, 'find', '--count', 'leaked')->{count}, 90, "$name: and nothing else";
     like scalar(Heapsh::ask($file, 'show', 'cursor')), qr/struct node at 0x/, "$name: show still follows a weak pointer";
+    like scalar(Heapsh::ask($file, 'show', 'cursor.' . ($counts == 24 ? '_M_ptr' : '__ptr_') . '->values')), qr/\[0\] = 0/, "$name: and so does a path";
 }
 
 SKIP: {
