@@ -170,7 +170,8 @@ struct heap_error *naming_follow(struct inference *inference, enum naming_eviden
 		const struct kind *kind = &kinds->kinds[number];
 
 		progress_step();
-		if (!kind->is_mixed[evidence])
+		// The first blocks of a kind are looked at together: they may have one name.
+		if (!kind->is_mixed[evidence] && kind->good == 0)
 			continue;
 
 		struct site_summary site = summarize_around(kinds, number);
