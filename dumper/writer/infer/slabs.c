@@ -2,6 +2,7 @@
 #include "dumper/writer/infer/slabs.h"
 
 #include "dumper/writer/base/progress.h"
+#include "dumper/writer/infer/inner_edges.h"
 #include "lib/base/array.h"
 #include "lib/base/bits.h"
 #include "lib/base/cleanup.h"
@@ -27,7 +28,7 @@ struct place {
 struct arrays {
 	bool is_wanted;   // enough of them may be slabs
 	uint64_t owned;   // pointers to their starts from places that mostly lead to these
-	uint64_t insides; // pointers to elements behind the first
+	uint64_t insides; // pointers to elements behind the first; at first, all that may be such
 };
 
 struct slabs HEAP_ARRAY(struct heap_slab);
@@ -66,6 +67,25 @@ static bool is_array_of_structs(const struct heap_types *types, const struct nam
 	       !heap_types_flexible(types, name->type, NULL, NULL);
 }
 
+// Counts the pointers that may lead to elements behind the first, whatever holds them: an upper bound.
+static void count_insides(struct search *search)
+{
+	const struct heap_snapshot *snapshot = &search->capture->snapshot;
+	const struct names *names = &search->capture->names;
+	uint32_t end = (uint32_t)snapshot->edge_count;
+
+	for (uint32_t i = inner_edges_find(snapshot, 0, end); i < end;
+	     i = inner_edges_find(snapshot, i + 1, end))
+		search->arrays[names_number(names, snapshot->edge_target[i])].insides++;
+	for (uint64_t i = 0; i < snapshot->root_edge_count; i++)
+		search->arrays[names_number(names, snapshot->root_edges[i].target)].insides++;
+}
+
+static bool has_uses(const struct search *search, uint32_t name)
+{
+	return search->arrays[name].insides >= LEAST_USES * (uint64_t)search->counts[name];
+}
+
 // Finds the names of which there are enough arrays. @return false if there are none
 static bool find_wanted(struct search *search)
 {
@@ -76,8 +96,9 @@ static bool find_wanted(struct search *search)
 	for (uint32_t i = 1; i < capture->names.count; i++) {
 		struct arrays *arrays = &search->arrays[i];
 
-		arrays->is_wanted = search->counts[i] >= LEAST_SLABS &&
+		arrays->is_wanted = search->counts[i] >= LEAST_SLABS && has_uses(search, i) &&
 				    is_array_of_structs(types, names_get(&capture->names, i));
+		arrays->insides = 0;
 		is_any |= arrays->is_wanted;
 	}
 	for (heap_object_id i = 0; is_any && i < capture->objects.count; i++) {
@@ -207,8 +228,7 @@ static void judge(struct search *search)
 	for (uint32_t i = 1; i < search->capture->names.count; i++) {
 		struct arrays *arrays = &search->arrays[i];
 
-		arrays->is_wanted &= arrays->insides >= LEAST_USES * (uint64_t)search->counts[i] &&
-				     arrays->owned < search->counts[i] / 2;
+		arrays->is_wanted &= has_uses(search, i) && arrays->owned < search->counts[i] / 2;
 	}
 }
 
@@ -239,6 +259,7 @@ struct heap_error *slabs_find(struct capture *capture)
 	if (!search.arrays || !search.is_wanted)
 		return heap_error_out_of_memory();
 	HEAP_TRY(names_count(&capture->names, capture->objects.count, &search.counts));
+	count_insides(&search);
 	if (!find_wanted(&search))
 		return NULL;
 	HEAP_TRY(heap_slot_table_init(&search.slots, &capture->snapshot.types));
