@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /** The number of threads: as set, or the processors that this process may use, 4 at most. */
 unsigned heap_parallel_threads(void);
@@ -35,6 +36,12 @@ HEAP_MUST_CHECK
 struct heap_error *heap_parallel_share(unsigned count,
 				       struct heap_error *(*work)(void *context, size_t number),
 				       void *context);
+
+/** Where the share of a thread begins, of items that each of @p threads visits as many of. It ends where the next one's does. */
+static inline uint32_t heap_share_begin(uint32_t items, size_t thread, unsigned threads)
+{
+	return (uint32_t)((uint64_t)items * thread / threads);
+}
 
 /** Work that a thread of its own does, beside the caller's. Zeros: none. */
 struct heap_parallel_job {

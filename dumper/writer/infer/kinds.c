@@ -215,23 +215,83 @@ static struct heap_error *find_kinds(struct inference *inference, const struct k
 	return NULL;
 }
 
+// Where each thread adds the next member of each kind to the list; at first, how many it will add.
+struct listing {
+	struct inference *inference;
+	uint32_t *next; // [threads * kinds]
+	unsigned threads;
+};
+
+// The objects of a thread, and its part of the list.
+static uint32_t *begin_share(const struct listing *listing, size_t thread, heap_object_id *first,
+			     heap_object_id *end)
+{
+	heap_object_id objects = listing->inference->capture->objects.count;
+
+	*first = heap_share_begin(objects, thread, listing->threads);
+	*end = heap_share_begin(objects, thread + 1, listing->threads);
+	return listing->next + thread * listing->inference->kinds.count;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *count_share(void *context, size_t thread)
+{
+	const struct listing *listing = context;
+	heap_object_id i, end;
+	uint32_t *next = begin_share(listing, thread, &i, &end);
+
+	for (; i < end; i++)
+		next[kinds_of(listing->inference, i)]++;
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *list_share(void *context, size_t thread)
+{
+	const struct listing *listing = context;
+	heap_object_id *members = listing->inference->kinds.members, i, end;
+	uint32_t *next = begin_share(listing, thread, &i, &end);
+
+	for (; i < end; i++)
+		members[next[kinds_of(listing->inference, i)]++] = i;
+	return NULL;
+}
+
+// Turns the numbers of members that the threads will add into the places of the first ones.
+static void place_shares(const struct listing *listing)
+{
+	const struct kinds *kinds = &listing->inference->kinds;
+
+	for (uint32_t i = 0; i < kinds->count; i++) {
+		uint32_t first = kinds->kinds[i].first;
+
+		for (unsigned thread = 0; thread < listing->threads; thread++) {
+			uint32_t *next = &listing->next[(size_t)thread * kinds->count + i];
+			uint32_t count = *next;
+
+			*next = first;
+			first += count;
+		}
+	}
+}
+
 // Lists the objects of each kind.
 HEAP_MUST_CHECK
 static struct heap_error *list_members(struct inference *inference)
 {
-	const struct objects *objects = &inference->capture->objects;
+	heap_object_id objects = inference->capture->objects.count;
 	struct kinds *kinds = &inference->kinds;
-	CLEANUP_FREE uint32_t *next = malloc(((size_t)kinds->count + 1) * sizeof(*next));
+	unsigned threads = objects < WORTH_THREADS ? 1 : heap_parallel_threads();
+	CLEANUP_FREE uint32_t *next = calloc((size_t)kinds->count * threads + 1, sizeof(*next));
+	struct listing listing = { inference, next, threads };
 
 	if (!kinds->members)
-		kinds->members = malloc(((size_t)objects->count + 1) * sizeof(*kinds->members));
+		kinds->members = malloc(((size_t)objects + 1) * sizeof(*kinds->members));
 	if (!next || !kinds->members)
 		return heap_error_out_of_memory();
-	for (uint32_t i = 0; i < kinds->count; i++)
-		next[i] = kinds->kinds[i].first;
-	for (heap_object_id i = 0; i < objects->count; i++)
-		kinds->members[next[kinds_of(inference, i)]++] = i;
-	return NULL;
+	HEAP_TRY(heap_parallel_share(threads, count_share, &listing));
+	place_shares(&listing);
+	return heap_parallel_share(threads, list_share, &listing);
 }
 
 // Sorts kinds by site and size, and objects by kind.
@@ -330,10 +390,10 @@ static struct heap_error *count_members(void *context, size_t thread)
 	const struct inference *inference = counting->inference;
 	const struct claims *claims = &inference->claims;
 	struct members *members = counting->members + thread * inference->kinds.count;
-	uint64_t objects = inference->capture->objects.count;
-	heap_object_id end = (heap_object_id)(objects * (thread + 1) / counting->threads);
+	heap_object_id objects = inference->capture->objects.count;
+	heap_object_id end = heap_share_begin(objects, thread + 1, counting->threads);
 
-	for (heap_object_id i = (heap_object_id)(objects * thread / counting->threads); i < end;
+	for (heap_object_id i = heap_share_begin(objects, thread, counting->threads); i < end;
 	     i++) {
 		struct members *kind = &members[kinds_of(inference, i)];
 		bool is_good = claims_are_good(claims, i);

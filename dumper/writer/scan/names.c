@@ -3,11 +3,13 @@
 
 #include "lib/base/array.h"
 #include "lib/base/column.h"
+#include "lib/base/parallel.h"
 
 #include <stdlib.h>
 
 enum {
-	FEW = 32, // of so many objects, one that has a name waits for another
+	FEW = 32,                // of so many objects, one that has a name waits for another
+	WORTH_THREADS = 1 << 16, // objects that take longer to count than threads to start
 };
 
 static bool is_same(const struct name *one, const struct name *other)
@@ -87,13 +89,37 @@ struct heap_error *names_set(struct names *names, heap_object_id object, heap_ty
 	return awaited & NAME_WAITS ? names_await(names, object, awaited >> NAME_FLAGS) : NULL;
 }
 
+struct counting {
+	const struct names *names;
+	heap_object_id objects;
+	uint32_t *counts; // [threads * names]
+	unsigned threads;
+};
+
+HEAP_MUST_CHECK
+static struct heap_error *count_share(void *context, size_t thread)
+{
+	const struct counting *counting = context;
+	uint32_t *counts = counting->counts + thread * counting->names->count;
+	uint32_t end = heap_share_begin(counting->objects, thread + 1, counting->threads);
+
+	for (heap_object_id i = heap_share_begin(counting->objects, thread, counting->threads);
+	     i < end; i++)
+		counts[names_number(counting->names, i)]++;
+	return NULL;
+}
+
 struct heap_error *names_count(const struct names *names, heap_object_id objects, uint32_t **counts)
 {
-	*counts = calloc((size_t)names->count + 1, sizeof(**counts));
+	unsigned threads = objects < WORTH_THREADS ? 1 : heap_parallel_threads();
+
+	*counts = calloc((size_t)names->count * threads + 1, sizeof(**counts));
 	if (!*counts)
 		return heap_error_out_of_memory();
-	for (heap_object_id i = 0; i < objects; i++)
-		(*counts)[names_number(names, i)]++;
+	HEAP_TRY(heap_parallel_share(threads, count_share,
+				     &(struct counting){ names, objects, *counts, threads }));
+	for (size_t i = names->count; i < (size_t)names->count * threads; i++)
+		(*counts)[i % names->count] += (*counts)[i];
 	return NULL;
 }
 
