@@ -7,6 +7,7 @@
 #include "dumper/writer/scan/samples.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/path.h"
+#include "lib/base/search.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -313,6 +314,16 @@ static struct heap_error *drop_types(struct capture *capture)
 	return heap_types_init(&snapshot->types);
 }
 
+// The first object from one on that has a conflict, which few have; the number of objects if none has.
+static heap_object_id next_conflict(const struct capture *capture, heap_object_id object)
+{
+	heap_object_id objects = capture->objects.count;
+
+	return capture->names.of
+		       ? heap_next_set_u32(capture->snapshot.conflict_type, object, objects)
+		       : objects;
+}
+
 // Marks the types of all that the snapshot has, and the few basic ones: symbols may name them, such as those
 // of std::any.
 HEAP_MUST_CHECK
@@ -329,7 +340,8 @@ static struct heap_error *need_types(const struct capture *capture, bool *needed
 		HEAP_TRY(names_count(names, capture->objects.count, &counts));
 	for (uint32_t i = 0; counts && i < names->count; i++)
 		needed[names_get(names, i)->type] |= counts[i] > 0;
-	for (heap_object_id i = 0; counts && i < capture->objects.count; i++)
+	for (heap_object_id i = next_conflict(capture, 0); i < capture->objects.count;
+	     i = next_conflict(capture, i + 1))
 		needed[snapshot->conflict_type[i]] = true;
 	for (uint32_t i = 0; i < snapshot->part_count; i++)
 		needed[snapshot->parts[i].type] = true;
@@ -344,11 +356,9 @@ static void renumber_types(struct capture *capture, const heap_type_id *map)
 	struct heap_snapshot *snapshot = &capture->snapshot;
 
 	names_renumber(&capture->names, map);
-	for (heap_object_id i = 0; capture->names.of && i < capture->objects.count; i++) {
-		// Few have one: memory that was not touched stays so.
-		if (snapshot->conflict_type[i] != HEAP_NO_TYPE)
-			snapshot->conflict_type[i] = map[snapshot->conflict_type[i]];
-	}
+	for (heap_object_id i = next_conflict(capture, 0); i < capture->objects.count;
+	     i = next_conflict(capture, i + 1))
+		snapshot->conflict_type[i] = map[snapshot->conflict_type[i]];
 	for (uint32_t i = 0; i < snapshot->part_count; i++)
 		snapshot->parts[i].type = map[snapshot->parts[i].type];
 	for (heap_root_id i = 0; i < snapshot->root_count; i++)

@@ -2,11 +2,12 @@
 #ifndef HEAP_SEARCH_H
 #define HEAP_SEARCH_H
 
-/** Binary search. */
+/** Searching arrays: binary search, and what is not 0. */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /**
  * The first index in [@p first, @p end) for which a condition does not hold, or @p end; the
@@ -30,6 +31,24 @@
 		} \
 		low_; \
 	})
+
+/**
+ * The first index from one on, before @p end, whose value is not 0; @p end if there is none. For columns in which most
+ * values are 0.
+ */
+static inline uint32_t heap_next_set_u32(const uint32_t *values, uint32_t at, uint32_t end)
+{
+	uint64_t two[2];
+
+	for (; end - at >= 4; at += 4) {
+		memcpy(two, &values[at], sizeof(two));
+		if ((two[0] | two[1]) != 0)
+			break;
+	}
+	while (at < end && values[at] == 0)
+		at++;
+	return at;
+}
 
 /** The index of the first of @p count sorted numbers that is not less than @p key, or @p count. */
 static inline size_t heap_lower_bound_u32(const uint32_t *sorted, size_t count, uint32_t key)

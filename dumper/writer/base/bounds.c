@@ -29,17 +29,18 @@ enum {
 	WHO_PROCESS = 1,
 };
 
-// The number after the first @p key of a file; of a whole file with "".
-static bool read_number(const char *path, const char *key, uint64_t *result)
+// Reads the beginning of a file: an empty text if that fails.
+static void read_text(const char *path, char *text, size_t size)
 {
-	char text[8192];
 	CLEANUP_CLOSE int file = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t length = file < 0 ? -1 : read(file, text, sizeof(text) - 1);
+	ssize_t length = file < 0 ? -1 : read(file, text, size - 1);
 
-	if (length < 0)
-		return false;
-	text[length] = '\0';
+	text[length < 0 ? 0 : length] = '\0';
+}
 
+// The number after the first @p key of a text.
+static bool find_number(const char *text, const char *key, uint64_t *result)
+{
 	const char *at = strstr(text, key);
 
 	return at && sscanf(at + strlen(key), "%" SCNu64, result) == 1;
@@ -77,14 +78,16 @@ void bounds_apply(const struct heapsnap_process *process)
 
 uint64_t bounds_copied(pid_t frozen, pid_t program)
 {
-	char path[64];
+	char path[64], text[8192];
 	uint64_t clean, dirty;
 
 	if (kill(program, 0) != 0)
 		return 0;
 	snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", (int)frozen);
-	if (!read_number(path, "Private_Clean:", &clean) ||
-	    !read_number(path, "Private_Dirty:", &dirty))
+	// Once: the kernel looks at each page of the process.
+	read_text(path, text, sizeof(text));
+	if (!find_number(text, "Private_Clean:", &clean) ||
+	    !find_number(text, "Private_Dirty:", &dirty))
 		return 0;
 	return (clean + dirty) * 1024;
 }

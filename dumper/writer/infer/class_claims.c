@@ -6,6 +6,7 @@
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/hash_table.h"
+#include "lib/base/search.h"
 
 #include <stdlib.h>
 
@@ -70,13 +71,15 @@ static struct heap_error *note_sizes(const struct inference *inference, const he
 				     struct opaque_classes *opaque)
 {
 	const struct heap_types *types = inference->layouts.types;
+	const heap_object_id objects = inference->capture->objects.count;
 
 	opaque->least = calloc((size_t)types->count + 1, sizeof(*opaque->least));
 	if (!opaque->least)
 		return heap_error_out_of_memory();
-	for (heap_object_id i = 0; i < inference->capture->objects.count; i++) {
+	for (heap_object_id i = heap_next_set_u32(classes, 0, objects); i < objects;
+	     i = heap_next_set_u32(classes, i + 1, objects)) {
 		progress_step();
-		if (classes[i] != HEAP_NO_TYPE && heap_types_size(types, classes[i]) == 0)
+		if (heap_types_size(types, classes[i]) == 0)
 			HEAP_TRY(note_size(inference, i, classes[i], opaque));
 	}
 	return NULL;
@@ -149,13 +152,12 @@ struct heap_error *class_claims_add(struct inference *inference, const heap_type
 	CLEANUP(release) struct opaque_classes opaque = { 0 };
 
 	HEAP_TRY(note_sizes(inference, classes, &opaque));
-	for (heap_object_id i = 0; i < objects->count; i++) {
+	for (heap_object_id i = heap_next_set_u32(classes, 0, objects->count); i < objects->count;
+	     i = heap_next_set_u32(classes, i + 1, objects->count)) {
 		heap_type_id class = classes[i];
 		uint64_t size;
 
 		progress_step();
-		if (class == HEAP_NO_TYPE)
-			continue;
 		size = heap_types_size(inference->layouts.types, class);
 		if (size > objects_size(objects, i) ||
 		    (size == 0 && may_be_larger(inference, i, class, &opaque)))

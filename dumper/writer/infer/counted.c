@@ -6,15 +6,6 @@
 
 #include <stdlib.h>
 
-static bool has_new_arrays(const struct objects *objects)
-{
-	for (heap_object_id i = 0; i < objects->count; i++) {
-		if (objects->flags[i] & HEAPSNAP_BLOCK_NEW_ARRAY)
-			return true;
-	}
-	return false;
-}
-
 // True if it is a class to which something points: else no array of it is ever found.
 static bool may_be_element(const struct heap_types *types, heap_type_id pointer)
 {
@@ -69,7 +60,7 @@ struct heap_error *counted_add_types(struct capture *capture, heap_type_id **cou
 	uint32_t known = capture->snapshot.types.count;
 
 	*counted = NULL;
-	if (!has_new_arrays(&capture->objects))
+	if (!(capture->objects.all_flags & HEAPSNAP_BLOCK_NEW_ARRAY))
 		return NULL;
 	*counted = calloc(known, sizeof(**counted));
 	return *counted ? add_all(&capture->snapshot.types, known, *counted)

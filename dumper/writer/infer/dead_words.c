@@ -172,14 +172,27 @@ static bool concerns(const struct texts *texts, struct held_parts *held, heap_ty
 	return texts->known[type] == SOME_UNUSED;
 }
 
+// True if any object may be of such a type: then all of them are worth a pass.
+static bool concerns_any(const struct texts *texts, struct held_parts *held,
+			 const struct names *names)
+{
+	for (uint32_t i = 0; i < names->count; i++) {
+		if (concerns(texts, held, names_get(names, i)->type))
+			return true;
+	}
+	return false;
+}
+
 // Notes which parts of blocks their containers use.
 HEAP_MUST_CHECK
 static struct heap_error *note_ranges(const struct texts *texts, struct held_parts *held,
 				      const struct capture *capture)
 {
 	const struct heap_snapshot *snapshot = &capture->snapshot;
+	heap_object_id objects =
+		concerns_any(texts, held, &capture->names) ? capture->objects.count : 0;
 
-	for (heap_object_id object = 0; object < capture->objects.count; object++) {
+	for (heap_object_id object = 0; object < objects; object++) {
 		heap_type_id type = names_type(&capture->names, object);
 
 		if (!concerns(texts, held, type))

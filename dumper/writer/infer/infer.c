@@ -448,6 +448,8 @@ static void leave_unused(struct inference *inference)
 {
 	const struct objects *objects = &inference->capture->objects;
 
+	if (!(objects->all_flags & ARENA_UNUSED))
+		return;
 	for (heap_object_id i = 0; i < objects->count; i++) {
 		if (objects->flags[i] & ARENA_UNUSED)
 			inference->claims.rank[i] = RANK_DECLARED;

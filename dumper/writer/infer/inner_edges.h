@@ -10,23 +10,11 @@
 #include "lib/base/search.h"
 #include "lib/snapshot/snapshot.h"
 
-#include <string.h>
-
 /** The first edge from one on, before @p end, that leads into the middle; @p end if there is none. */
 static inline uint32_t inner_edges_find(const struct heap_snapshot *snapshot, uint32_t edge,
 					uint32_t end)
 {
-	const uint32_t *interior = snapshot->edge_interior;
-	uint64_t two;
-
-	for (; edge + 1 < end; edge += 2) {
-		memcpy(&two, &interior[edge], sizeof(two));
-		if (two != 0)
-			break;
-	}
-	while (edge < end && interior[edge] == 0)
-		edge++;
-	return edge;
+	return heap_next_set_u32(snapshot->edge_interior, edge, end);
 }
 
 /** The first object from one on, before @p end, with such an edge; @p end if there is none. */
