@@ -240,6 +240,13 @@ static bool is_led_before(const struct inference *inference, heap_object_id obje
 	return false;
 }
 
+// True if the bytes before the lead may be a link. Where sites are known, these tell more.
+static bool may_be_linked(const struct inference *inference, const struct lead *lead)
+{
+	return lead->offset == sizeof(uint64_t) && lead->header == 0 &&
+	       !inference_has_sites(inference);
+}
+
 // True if the bytes before the lead are a link to where another block begins, as all that a region has to free. The last
 // one of such a list is one that the link of another leads to.
 static bool is_linked(const struct inference *inference, heap_object_id object,
@@ -248,7 +255,7 @@ static bool is_linked(const struct inference *inference, heap_object_id object,
 	heap_object_id next = linked_prefixes_next(inference, object);
 	uint64_t word = 1;
 
-	if (lead->offset != sizeof(word) || lead->header > 0)
+	if (!may_be_linked(inference, lead))
 		return false;
 	if (next != HEAP_NO_OBJECT)
 		return !claims_are_good(&inference->claims, next) &&
@@ -548,6 +555,8 @@ static struct heap_error *count_blocks(struct inference *inference, enum block_p
 		if (!leads)
 			continue;
 		HEAP_TRY(find_pair(prefixes, &lead, &pair));
+		if (may_be_linked(inference, &lead))
+			HEAP_TRY(require_next(inference));
 		switch (read_block(inference, i, &lead, words)) {
 		case READING_PREFIX:
 			pair->supporting++;
@@ -661,8 +670,6 @@ struct heap_error *block_prefixes_find(struct inference *inference, enum block_p
 	of_kinds = calloc((size_t)inference->kinds.count + 1, sizeof(*of_kinds));
 	if (!words || !of_kinds)
 		return heap_error_out_of_memory();
-	if (!inference_has_sites(inference))
-		HEAP_TRY(require_next(inference));
 	HEAP_TRY(count_blocks(inference, kind, words, of_kinds));
 	HEAP_TRY(accept_pairs(inference, of_kinds, &any));
 	for (heap_object_id i = 0; any && i < inference->capture->objects.count; i++) {

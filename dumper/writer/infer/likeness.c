@@ -131,19 +131,26 @@ static struct heap_error *learn(const struct inference *inference, struct likene
 		calloc((size_t)objects->kinds.count + 1, sizeof(*places));
 	CLEANUP_FREE heap_type_id *common = // by kind: of which enough blocks are known
 		calloc((size_t)objects->kinds.count + 1, sizeof(*common));
+	CLEANUP_FREE uint32_t *unknown = // by kind: the last name by which none is known
+		calloc((size_t)objects->kinds.count + 1, sizeof(*unknown));
 
-	if (!places || !common)
+	if (!places || !common || !unknown)
 		return heap_error_out_of_memory();
 	for (heap_object_id i = 0; i < objects->count && !progress_is_late(); i++) {
 		uint32_t kind = objects_kind(objects, i), *place = &places[kind];
+		uint32_t name = names_number(&inference->capture->names, i);
 
 		progress_step();
-		// More blocks of that type tell nothing more, and are nearly all.
-		if (inference_type(inference, i) == common[kind] &&
-		    inference_prefix(inference, i) == 0)
+		// More blocks of these tell nothing more, and are nearly all.
+		if (name == unknown[kind] || (inference_type(inference, i) == common[kind] &&
+					      inference_prefix(inference, i) == 0))
 			continue;
+		if (!is_known(inference, i)) {
+			unknown[kind] = name;
+			continue;
+		}
 		if (inference->claims.name_rank[i] <= RANK_PASSED_FLEXIBLE &&
-		    !repeats(inference, likeness, i, *place) && is_known(inference, i))
+		    !repeats(inference, likeness, i, *place))
 			HEAP_TRY(note(likeness, inference_type(inference, i),
 				      inference_size(inference, i), place));
 		if (is_common(inference, likeness, i, *place))
