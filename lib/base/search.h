@@ -53,7 +53,16 @@ static inline uint32_t heap_next_set_u32(const uint32_t *values, uint32_t at, ui
 /** The index of the first of @p count sorted numbers that is not less than @p key, or @p count. */
 static inline size_t heap_lower_bound_u32(const uint32_t *sorted, size_t count, uint32_t key)
 {
-	return heap_partition_point(i, 0, count, sorted[i] < key);
+	size_t first = 0;
+
+	// Which half it is cannot be predicted, so that a multiplication takes less time than a branch.
+	while (count > 1) {
+		size_t half = count / 2;
+
+		first += half * (sorted[first + half - 1] < key);
+		count -= half;
+	}
+	return first + (count == 1 && sorted[first] < key);
 }
 
 /** The same for 64 bits. */

@@ -300,9 +300,14 @@ heap_object_id heap_edge_source(const uint32_t *first, uint32_t objects, uint32_
 uint32_t heap_edge_from(const struct heap_snapshot *snapshot, heap_object_id object,
 			uint64_t offset)
 {
-	return heap_partition_point(i, snapshot->edge_first[object],
-				    snapshot->edge_first[object + 1],
-				    (uint64_t)snapshot->edge_slot[i] * 8 < offset);
+	uint32_t first = snapshot->edge_first[object],
+		 count = snapshot->edge_first[object + 1] - first;
+	uint64_t slot = offset / 8 + (offset % 8 != 0);
+
+	if (slot > UINT32_MAX)
+		return first + count;
+	return first +
+	       (uint32_t)heap_lower_bound_u32(snapshot->edge_slot + first, count, (uint32_t)slot);
 }
 
 uint32_t heap_edge_at(const struct heap_snapshot *snapshot, heap_object_id object, uint64_t offset)

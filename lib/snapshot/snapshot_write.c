@@ -17,6 +17,8 @@ enum {
 	BATCH = 1024, // values of a column that are handled at a time
 	ADDRESS = 0,  // bits of enum heap_columns
 	SIZE = 1,
+	TARGET_SAMPLES = 64, // parts of the column of targets that are looked at
+	TARGET_SAMPLE = 256, // edges in each
 };
 
 static uint64_t load(const uint8_t *at, uint8_t size)
@@ -202,10 +204,35 @@ static void get_interiors(void *context, uint64_t first, size_t count, uint64_t 
 		values[i] = interior[i];
 }
 
-static void write_edge_column(const struct job *job, uint32_t tag, uint64_t count,
-			      heap_file_get *get)
+static size_t varint_size(uint64_t value)
 {
-	heap_file_writer_begin(job->writer, tag, HEAP_ENCODING_VARINT, 1);
+	return (size_t)(63 - __builtin_clzll(value | 1)) / 7 + 1;
+}
+
+// Where an array leads to blocks in the order of memory, its targets are far from it, and near to each other. Other
+// pointers are nearer to their targets. Most snapshots have more of these, and some have one large array.
+static enum heap_encoding choose_target_encoding(const struct heap_snapshot *snapshot)
+{
+	uint64_t values[TARGET_SAMPLE], plain = 0, differences = 0;
+
+	if (snapshot->edge_count < TARGET_SAMPLES * TARGET_SAMPLE)
+		return HEAP_ENCODING_VARINT;
+	for (uint64_t i = 0; i < TARGET_SAMPLES; i++) {
+		get_targets((void *)snapshot, snapshot->edge_count / TARGET_SAMPLES * i,
+			    TARGET_SAMPLE, values);
+		for (size_t j = 1; j < TARGET_SAMPLE; j++) {
+			plain += varint_size(values[j]);
+			differences +=
+				varint_size(heap_zigzag((int64_t)(values[j] - values[j - 1])));
+		}
+	}
+	return differences * 4 < plain * 3 ? HEAP_ENCODING_DELTA : HEAP_ENCODING_VARINT;
+}
+
+static void write_edge_column(const struct job *job, uint32_t tag, enum heap_encoding encoding,
+			      uint64_t count, heap_file_get *get)
+{
+	heap_file_writer_begin(job->writer, tag, encoding, 1);
 	heap_file_writer_put_column(job->writer, count, get, (void *)job->snapshot);
 	heap_file_writer_end(job->writer);
 }
@@ -238,10 +265,14 @@ static void write_edges(const struct job *job)
 		write_stored_flags(job, heap_stored_edges_count(stored));
 		return;
 	}
-	write_edge_column(job, HEAP_TAG_EDGE_COUNTS, snapshot->object_count, get_counts);
-	write_edge_column(job, HEAP_TAG_EDGE_SLOTS, snapshot->edge_count, get_slots);
-	write_edge_column(job, HEAP_TAG_EDGE_TARGETS, snapshot->edge_count, get_targets);
-	write_edge_column(job, HEAP_TAG_EDGE_INTERIORS, snapshot->edge_count, get_interiors);
+	write_edge_column(job, HEAP_TAG_EDGE_COUNTS, HEAP_ENCODING_VARINT, snapshot->object_count,
+			  get_counts);
+	write_edge_column(job, HEAP_TAG_EDGE_SLOTS, HEAP_ENCODING_VARINT, snapshot->edge_count,
+			  get_slots);
+	write_edge_column(job, HEAP_TAG_EDGE_TARGETS, choose_target_encoding(snapshot),
+			  snapshot->edge_count, get_targets);
+	write_edge_column(job, HEAP_TAG_EDGE_INTERIORS, HEAP_ENCODING_VARINT, snapshot->edge_count,
+			  get_interiors);
 	write_bytes(job->writer, HEAP_TAG_EDGE_FLAGS, snapshot->edge_flags, snapshot->edge_count);
 }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/types/repetitions.h"
 
-#include "lib/base/search.h"
-
 #include <stdlib.h>
 
 struct heap_error *heap_repetitions_init(struct heap_repetitions *repetitions,
@@ -42,42 +40,4 @@ struct heap_error *heap_repetitions_find(struct heap_repetitions *repetitions, h
 		return heap_error_out_of_memory();
 	repetitions->known[type] = found;
 	return NULL;
-}
-
-bool heap_repetition_has_slots(const struct heap_repetition *repetition)
-{
-	return repetition->slots->count > 0 ||
-	       (repetition->flexible_slots && repetition->flexible_slots->count > 0);
-}
-
-bool heap_repetition_has_room(const struct heap_repetition *repetition, uint64_t offset,
-			      uint64_t size)
-{
-	uint64_t start = 0, stride = repetition->stride;
-
-	if (repetition->flexible_slots && offset >= repetition->flexible_offset) {
-		start = repetition->flexible_offset;
-		stride = repetition->flexible_stride;
-	} else if (offset < stride) {
-		return true;
-	}
-	if (stride == 0 || offset >= size)
-		return stride == 0;
-	offset -= (offset - start) % stride;
-	return stride <= size - offset;
-}
-
-const struct heap_slots *heap_repetition_slots_at(const struct heap_repetition *repetition,
-						  uint64_t offset, uint32_t *first, uint32_t *end)
-{
-	const struct heap_slots *slots = repetition->slots;
-
-	if (repetition->flexible_slots && offset >= repetition->flexible_offset) {
-		slots = repetition->flexible_slots;
-		offset = (offset - repetition->flexible_offset) % repetition->flexible_stride;
-	} else if (repetition->stride > 0 && offset >= repetition->stride) {
-		offset %= repetition->stride;
-	}
-	*end = heap_slots_at(slots, offset, first);
-	return *first < *end ? slots : NULL;
 }

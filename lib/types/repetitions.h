@@ -39,17 +39,47 @@ struct heap_error *heap_repetitions_find(struct heap_repetitions *repetitions, h
 					 const struct heap_repetition **result);
 
 /** True if there is any pointer. */
-bool heap_repetition_has_slots(const struct heap_repetition *repetition);
+static inline bool heap_repetition_has_slots(const struct heap_repetition *repetition)
+{
+	return repetition->slots->count > 0 ||
+	       (repetition->flexible_slots && repetition->flexible_slots->count > 0);
+}
 
 /**
  * True if the value or element that an offset lies in ends within a block of a size. Bytes behind the last
  * one are the allocator's. The first value always counts: the block has its type.
  */
-bool heap_repetition_has_room(const struct heap_repetition *repetition, uint64_t offset,
-			      uint64_t size);
+static inline bool heap_repetition_has_room(const struct heap_repetition *repetition,
+					    uint64_t offset, uint64_t size)
+{
+	uint64_t start = 0, stride = repetition->stride;
+
+	if (repetition->flexible_slots && offset >= repetition->flexible_offset) {
+		start = repetition->flexible_offset;
+		stride = repetition->flexible_stride;
+	} else if (offset < stride) {
+		return true;
+	}
+	if (stride == 0 || offset >= size)
+		return stride == 0;
+	offset -= (offset - start) % stride;
+	return stride <= size - offset;
+}
 
 /** The slots at an offset of a block: [*first, *end) of the result; NULL if there are none. */
-const struct heap_slots *heap_repetition_slots_at(const struct heap_repetition *repetition,
-						  uint64_t offset, uint32_t *first, uint32_t *end);
+static inline const struct heap_slots *heap_repetition_slots_at(
+	const struct heap_repetition *repetition, uint64_t offset, uint32_t *first, uint32_t *end)
+{
+	const struct heap_slots *slots = repetition->slots;
+
+	if (repetition->flexible_slots && offset >= repetition->flexible_offset) {
+		slots = repetition->flexible_slots;
+		offset = (offset - repetition->flexible_offset) % repetition->flexible_stride;
+	} else if (repetition->stride > 0 && offset >= repetition->stride) {
+		offset %= repetition->stride;
+	}
+	*end = heap_slots_at(slots, offset, first);
+	return *first < *end ? slots : NULL;
+}
 
 #endif

@@ -2,7 +2,6 @@
 #include "lib/types/slots.h"
 
 #include "lib/base/array.h"
-#include "lib/base/search.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -92,14 +91,4 @@ const struct heap_slots *heap_slot_table_get(const struct heap_slot_table *table
 		is_found = find_slots(table->types, type, slots);
 	pthread_mutex_unlock(&lock);
 	return is_found ? slots : NULL;
-}
-
-uint32_t heap_slots_at(const struct heap_slots *slots, uint64_t offset, uint32_t *first)
-{
-	uint32_t end = heap_partition_point(i, 0, slots->count, slots->list[i].offset < offset);
-
-	*first = end;
-	while (end < slots->count && slots->list[end].offset == offset)
-		end++;
-	return end;
 }

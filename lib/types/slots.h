@@ -4,8 +4,11 @@
 
 /**
  * The pointers inside a value of a type, computed once for each type, on demand.
+ *
+ * What asks for each edge of all objects is inlined, here and in repetitions.h.
  */
 
+#include "lib/base/search.h"
 #include "lib/types/types.h"
 
 #include <stdbool.h>
@@ -44,6 +47,15 @@ const struct heap_slots *heap_slot_table_get(const struct heap_slot_table *table
  * @param first  gets the index of the first one
  * @return the index behind the last one; *first if there are none
  */
-uint32_t heap_slots_at(const struct heap_slots *slots, uint64_t offset, uint32_t *first);
+static inline uint32_t heap_slots_at(const struct heap_slots *slots, uint64_t offset,
+				     uint32_t *first)
+{
+	uint32_t end = heap_partition_point(i, 0, slots->count, slots->list[i].offset < offset);
+
+	*first = end;
+	while (end < slots->count && slots->list[end].offset == offset)
+		end++;
+	return end;
+}
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "t/unit/unit.h"
 
+#include "lib/file/file.h"
 #include "lib/snapshot/snapshot.h"
 #include "t/helper/sample_file.h"
 
@@ -173,6 +174,63 @@ static void empty_snapshots_are_fine(void **state)
 	free(file);
 }
 
+enum {
+	ARRAY_EDGES = 70000, // more than a block of a section
+};
+
+// Writes and reads a snapshot in which one object points to others. @return the encoding of these
+static uint16_t encode_targets(uint32_t *targets)
+{
+	static uint32_t first[ARRAY_EDGES + 1], zeros[ARRAY_EDGES];
+	static uint8_t flags[ARRAY_EDGES];
+	struct heap_snapshot array = {
+		.info = { "", "", "", "", "" },
+		.strings = (char[]){ "" },
+		.string_size = 1,
+		.types = { .types = sample.types.types,
+			   .count = 1,
+			   .strings = (char[]){ "" },
+			   .string_size = 1 },
+		.object_count = ARRAY_EDGES,
+		.edge_count = ARRAY_EDGES,
+		.edge_first = first,
+		.edge_target = targets,
+		.edge_slot = zeros,
+		.edge_interior = zeros,
+		.edge_flags = flags,
+	};
+	struct heap_snapshot *snapshot;
+	size_t length;
+
+	for (uint32_t i = 1; i <= ARRAY_EDGES; i++)
+		first[i] = ARRAY_EDGES;
+
+	uint8_t *file = sample_bytes(&array, &length);
+
+	snapshot = sample_open(file, length);
+	sample_check(heap_snapshot_load(snapshot, HEAP_COLUMN_EDGES));
+	assert_memory_equal(snapshot->edge_target, targets, ARRAY_EDGES * sizeof(*targets));
+
+	uint16_t encoding = heap_file_find(snapshot->file, HEAP_TAG('e', 't', 'g', 't'))->encoding;
+
+	heap_snapshot_close(snapshot);
+	free(file);
+	return encoding;
+}
+
+static void targets_of_arrays_are_stored_as_differences(void **state)
+{
+	static uint32_t targets[ARRAY_EDGES];
+
+	(void)state;
+	for (uint32_t i = 0; i < ARRAY_EDGES; i++)
+		targets[i] = i;
+	assert_int_equal(encode_targets(targets), HEAP_ENCODING_DELTA);
+	for (uint32_t i = 0; i < ARRAY_EDGES; i++)
+		targets[i] = (uint32_t)(i * UINT64_C(30011) % ARRAY_EDGES);
+	assert_int_equal(encode_targets(targets), HEAP_ENCODING_VARINT);
+}
+
 static void objects_are_found_by_address(void **state)
 {
 	(void)state;
@@ -340,6 +398,7 @@ UNIT_TESTS("snapshot", ON_SAMPLE(info_round_trips), ON_SAMPLE(tables_round_trip)
 	   ON_SAMPLE(columns_round_trip), ON_SAMPLE(old_snapshots_open),
 	   ON_SAMPLE(parts_are_found_by_object), ON_SAMPLE(only_what_is_asked_for_is_loaded),
 	   ON_SAMPLE(slots_bring_their_edges), ON_SAMPLE(empty_snapshots_are_fine),
+	   ON_SAMPLE(targets_of_arrays_are_stored_as_differences),
 	   ON_SAMPLE(objects_are_found_by_address), ON_SAMPLE(contents_are_kept_up_to_the_limit),
 	   ON_SAMPLE(without_contents_nothing_is_kept), ON_SAMPLE(contents_are_read_in_any_order),
 	   ON_SAMPLE(errors_of_the_reader_end_the_writing), ON_SAMPLE(a_full_disk_is_told))

@@ -457,15 +457,14 @@ static void leave_unused(struct inference *inference)
 }
 
 // How many pages of contents are kept. Passes go over all blocks again and again: a cache that is but a little
-// smaller keeps hardly a page from one to the next.
+// smaller than all memory that has blocks keeps hardly a page from one to the next.
 static size_t count_pages(const struct objects *objects)
 {
-	const uint64_t most = PAGES_IF_FIT * UINT64_C(4096);
 	uint64_t bytes = 0;
 
-	for (heap_object_id i = 0; i < objects->count && bytes <= most; i++)
-		bytes += objects_size(objects, i);
-	return bytes <= most ? PAGES_IF_FIT : PAGES_FOR_ALL;
+	for (size_t i = 0; i < objects->range_count; i++)
+		bytes += objects->ranges[i].end - objects->ranges[i].start;
+	return bytes <= PAGES_BYTES_THAT_FIT ? PAGES_IF_FIT : PAGES_FOR_ALL;
 }
 
 HEAP_MUST_CHECK

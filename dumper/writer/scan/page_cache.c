@@ -15,7 +15,7 @@ enum {
 
 struct pages {
 	const struct image *image;
-	size_t count;
+	size_t count;           // a power of two
 	uint64_t last;          // page that was read
 	uint64_t *numbers;      // [count] of the pages that are there
 	uint8_t (*bytes)[PAGE]; // [count]
@@ -67,9 +67,14 @@ void pages_destroy(struct pages *pages)
 	free(pages);
 }
 
+static size_t place_of(const struct pages *pages, uint64_t number)
+{
+	return number & (pages->count - 1);
+}
+
 static void fetch(struct pages *pages, uint64_t number)
 {
-	size_t place = number % pages->count, count = 1;
+	size_t place = place_of(pages, number), count = 1;
 
 	if (number > pages->last && number - pages->last <= AHEAD)
 		count = place + AHEAD <= pages->count ? AHEAD : pages->count - place;
@@ -87,9 +92,11 @@ void pages_read(struct pages *pages, uint64_t address, void *buffer, size_t size
 		uint64_t number = address / PAGE;
 		size_t start = address % PAGE, part = PAGE - start < size ? PAGE - start : size;
 
-		if (pages->numbers[number % pages->count] != number)
+		size_t place = place_of(pages, number);
+
+		if (pages->numbers[place] != number)
 			fetch(pages, number);
-		memcpy(at, pages->bytes[number % pages->count] + start, part);
+		memcpy(at, pages->bytes[place] + start, part);
 		at += part;
 		address += part;
 		size -= part;

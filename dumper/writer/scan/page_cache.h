@@ -16,8 +16,9 @@ struct pages;
 
 enum {
 	PAGES_FOR_ALL = 8192, /**< 32 MiB, of which only what is used is memory */
-	PAGES_IF_FIT = 16384, /**< instead, where all blocks fit in these */
-	PAGES_IN_ORDER = 64,  /**< for who reads by ascending address */
+	PAGES_IF_FIT = 32768, /**< instead, where all memory that has blocks fits in these */
+	PAGES_BYTES_THAT_FIT = 96 << 20, /**< which is not worth more than that */
+	PAGES_IN_ORDER = 64,             /**< for who reads by ascending address */
 };
 
 /**
