@@ -63,6 +63,22 @@ static void indexes_of_64_bits_do_not_overflow(void **state)
 	assert_int_equal(heap_lower_bound_u64(NULL, 0, 2), 0);
 }
 
-UNIT_TESTS("search", cmocka_unit_test(partition_points_are_those_of_a_linear_search),
+static void what_is_not_zero_is_found(void **state)
+{
+	(void)state;
+	for (uint32_t set = 0; set < 40; set++) {
+		uint32_t values[40] = { 0 };
+
+		values[set] = 1u << set % 32;
+		for (uint32_t at = 0; at <= 40; at++) {
+			for (uint32_t end = at; end <= 40; end++)
+				assert_int_equal(heap_next_set_u32(values, at, end),
+						 at <= set && set < end ? set : end);
+		}
+	}
+}
+
+UNIT_TESTS("search", cmocka_unit_test(what_is_not_zero_is_found),
+	   cmocka_unit_test(partition_points_are_those_of_a_linear_search),
 	   cmocka_unit_test(a_part_of_an_array_is_searched),
 	   cmocka_unit_test(indexes_of_64_bits_do_not_overflow))

@@ -373,7 +373,7 @@ struct heap_error *kinds_sort(struct inference *inference)
 
 // The members of a kind among the objects of a thread.
 struct members {
-	uint32_t good, hinted, free;
+	uint32_t good, hinted, free, open;
 };
 
 struct counting {
@@ -397,9 +397,11 @@ static struct heap_error *count_members(void *context, size_t thread)
 	     i++) {
 		struct members *kind = &members[kinds_of(inference, i)];
 		bool is_good = claims_are_good(claims, i);
+		bool is_hinted = !is_good && hints_have(&inference->hints, i);
 
 		kind->good += is_good;
-		kind->hinted += !is_good && hints_have(&inference->hints, i);
+		kind->hinted += is_hinted;
+		kind->open += is_hinted && !(inference->news[i] & NEWS_NO_WHOLE);
 		kind->free += claims->rank[i] == RANK_NONE;
 	}
 	return NULL;
@@ -424,13 +426,14 @@ struct heap_error *kinds_count(struct inference *inference)
 	for (uint32_t i = 0; i < kinds->count; i++) {
 		struct kind *kind = &kinds->kinds[i];
 
-		kind->good = kind->hinted = kind->free = 0;
+		kind->good = kind->hinted = kind->free = kind->open = 0;
 		for (unsigned j = 0; j < threads; j++) {
 			const struct members *part = &members[(size_t)j * kinds->count + i];
 
 			kind->good += part->good;
 			kind->hinted += part->hinted;
 			kind->free += part->free;
+			kind->open += part->open;
 		}
 	}
 	progress_steps(objects);

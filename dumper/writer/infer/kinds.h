@@ -33,6 +33,8 @@ struct kind {
 	uint32_t named;
 	/** Members, when kinds_count() counted: with good names, without but with hints, with no claim. */
 	uint32_t good, hinted, free;
+	uint32_t
+		open; /**< of those with hints, all that are not NEWS_NO_WHOLE; there may be fewer now */
 };
 
 struct kinds {

@@ -766,8 +766,8 @@ struct heap_error *name_singly(struct inference *inference, const struct kind *k
 			       const struct site_summary *site, enum naming_evidence evidence,
 			       uint64_t *words, uint64_t *claimed)
 {
-	// Without hints, no block has candidates of its own.
-	if (kind->hinted == 0)
+	// Without hints, no block has candidates of its own; nor where the hinted parts are in no type of its size.
+	if (kind->open == 0)
 		return NULL;
 	return heap_pieces_run(&(struct heap_piece_work){
 		.count = ((size_t)kind->count - kind->named + PIECE - 1) / PIECE,
