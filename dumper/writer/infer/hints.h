@@ -10,6 +10,7 @@
 
 #include "dumper/writer/base/sparse_column.h"
 #include "dumper/writer/infer/content.h"
+#include "dumper/writer/infer/kinds.h"
 #include "lib/base/array.h"
 
 enum {
