@@ -188,6 +188,7 @@ struct heap_error *hints_add(struct inference *inference, heap_type_id type,
 		.interior = (uint32_t)pointer->interior,
 		.count = 1,
 		.either = either,
+		.is_passing = pointer->is_passing,
 	};
 	uint32_t same;
 	int few;
@@ -198,6 +199,7 @@ struct heap_error *hints_add(struct inference *inference, heap_type_id type,
 	same = find_same(inference, &hint, &few);
 	if (same != NO_HINT) {
 		inference->hints.list[same].count++;
+		inference->hints.list[same].is_passing &= pointer->is_passing;
 		return NULL;
 	}
 	if (inference->hints.count == inference->hints.capacity)
@@ -317,12 +319,22 @@ bool hint_is_payload(const struct inference *inference, const struct hint *hint,
 	       !layouts_is_compound(&inference->layouts, hint->type);
 }
 
+// True if only local variables say that a struct without pointers is at a place. It may be one that code sees in an
+// array of numbers for a while; where it had pointers, these would lead on.
+static bool is_passing(const struct inference *inference, const struct hint *hint)
+{
+	const struct heap_slots *slots = heap_slot_table_get(&inference->layouts.slots, hint->type);
+
+	return hint->is_passing && !(slots && slots->count > 0);
+}
+
 // Counts the verdicts of an object's hints, and follows the majority. @param is_header  one value of the type
 // and a payload may be there
 static enum verdict ask_all(const struct inference *inference, heap_object_id object,
 			    heap_type_id type, bool is_header)
 {
-	uint32_t in_favour = 0, against = 0;
+	bool is_number = !layouts_is_compound(&inference->layouts, type);
+	uint32_t in_favour = 0, against = 0, passing = 0;
 
 	for (uint32_t at = hints_first(&inference->hints, object); at != NO_HINT;
 	     at = inference->hints.list[at].next) {
@@ -336,12 +348,17 @@ static enum verdict ask_all(const struct inference *inference, heap_object_id ob
 			in_favour += hint->count;
 			break;
 		case VERDICT_AGAINST:
-			against += hint->count;
+			if (is_number && is_passing(inference, hint))
+				passing += hint->count;
+			else
+				against += hint->count;
 			break;
 		default:
 			break;
 		}
 	}
+	if (in_favour == 0)
+		against += passing;
 	if (in_favour + against == 0)
 		return VERDICT_NONE;
 	return in_favour > against ? VERDICT_FOR : VERDICT_AGAINST;

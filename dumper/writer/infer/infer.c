@@ -141,6 +141,16 @@ static struct heap_error *claim_labels(struct inference *inference)
 	return NULL;
 }
 
+// True for a local variable that is a pointer or reference itself.
+static bool is_variable(const struct inference *inference, const struct heap_root *root)
+{
+	const struct layouts *layouts = &inference->layouts;
+	uint8_t kind = layouts->types->types[layouts_strip(layouts, root->type)].kind;
+
+	return root->kind == HEAP_ROOT_LOCAL &&
+	       (kind == HEAP_TYPE_POINTER || kind == HEAP_TYPE_REFERENCE);
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *follow_roots(struct inference *inference)
 {
@@ -159,12 +169,12 @@ static struct heap_error *follow_roots(struct inference *inference)
 						 value.held.address, edge->offset, edge->target));
 		if (heap_repetition_has_slots(value.repetition) &&
 		    held_parts_has(inference->held, &value.held, edge->offset))
-			HEAP_TRY(inference_follow(inference, value.repetition, edge->offset,
-						  &(struct pointer){ edge->target, edge->interior,
-								     root->kind == HEAP_ROOT_LOCAL,
-								     true, value.type,
-								     root->address },
-						  &edge->flags));
+			HEAP_TRY(inference_follow(
+				inference, value.repetition, edge->offset,
+				&(struct pointer){ edge->target, edge->interior,
+						   root->kind == HEAP_ROOT_LOCAL, true, value.type,
+						   root->address, is_variable(inference, root) },
+				&edge->flags));
 	}
 	return NULL;
 }

@@ -108,6 +108,7 @@ struct pointer {
 	bool is_sure; /**< its holder's type is not a guess */
 	heap_type_id holder_type;
 	uint64_t holder; /**< where that value begins; 0: unknown */
+	bool is_passing; /**< a local variable itself, no member of one: code looks at a place for a while */
 };
 
 /** The kind of a block. */
