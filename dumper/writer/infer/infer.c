@@ -17,6 +17,7 @@
 #include "dumper/writer/infer/measured_links.h"
 #include "dumper/writer/infer/named_pointees.h"
 #include "dumper/writer/infer/naming.h"
+#include "dumper/writer/infer/ring_arrays.h"
 #include "dumper/writer/infer/rounded_sizes.h"
 #include "dumper/writer/base/supervisor.h"
 #include "dumper/writer/base/progress.h"
@@ -346,6 +347,7 @@ static struct heap_error *advance(struct inference *inference, int small, uint64
 	}
 	if (*named == 0 && pass(inference, &inference->arrays, FEW_NEW)) {
 		HEAP_TRY(proven_arrays_claim(inference, named));
+		HEAP_TRY(ring_arrays_claim(inference, named));
 		HEAP_TRY(pointer_tables_claim(inference, named));
 	}
 	if (*named == 0)
