@@ -49,6 +49,7 @@ $part_floor{buckets} = [20, 99.9];    # nothing tells how long the tables in the
 $part_floor{market} = [99.9, 99.9];
 $part_floor{lowering} = [96.5, 99.9];    # nothing tells arrays of numbers
 $part_floor{shader} = [98.5, 99.9];    # texts of three letters or less
+$part_floor{records} = [98.5, 100];    # of the last record of a block, no node behind it tells the end
 my $repeats = 5;
 my %sum;
 

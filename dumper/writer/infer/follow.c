@@ -12,6 +12,12 @@
 
 #include <stdlib.h>
 
+enum {
+	WORD = 8,
+	DOUBTFUL_SIZE = 1024, // bytes
+	FOREIGN = 8,          // one of so many words is no pointer
+};
+
 // The slots of a union at one place: any of them may be meant.
 HEAP_MUST_CHECK
 static struct heap_error *hint_at_all(struct inference *inference, const struct heap_slot *slots,
@@ -87,6 +93,45 @@ static struct layout_claim fit_tagged(const struct inference *inference, heap_ty
 	return inference_fit(inference, type, pointer->target);
 }
 
+// True for a large block that is said to be a struct of any size that ends in pointers: one that the program cuts up
+// may begin with such a struct, and what lies behind would be taken for its pointers.
+static bool is_doubtful(const struct inference *inference, const struct layout_claim *claim,
+			heap_object_id object)
+{
+	const struct layouts *layouts = &inference->layouts;
+	const struct layout_facts *facts = &layouts->facts[claim->type];
+
+	return facts->is_flexible && inference_size(inference, object) >= DOUBTFUL_SIZE &&
+	       layouts_is_pointer(layouts, layouts_strip(layouts, facts->element));
+}
+
+// True if many of those words are no addresses.
+static bool contradicts(const struct inference *inference, const struct layout_claim *claim,
+			heap_object_id object)
+{
+	uint64_t first = inference->layouts.facts[claim->type].start / WORD;
+	uint64_t words[CONTENT_WORDS + 1];
+	struct content content;
+	size_t foreign = 0;
+
+	content_read(inference, object, words, &content);
+	for (size_t i = first; i < content.count; i++)
+		foreign += words[i] != 0 && !image_find(&inference->capture->image, words[i]);
+	progress_steps((uint32_t)content.count);
+	return foreign * FOREIGN > content.count;
+}
+
+// Makes a block a pool that begins with a struct.
+HEAP_MUST_CHECK
+static struct heap_error *begin_pool(struct inference *inference, heap_type_id type,
+				     const struct pointer *pointer)
+{
+	HEAP_TRY(hints_add(inference, type, pointer, false));
+	return pools_have(&inference->pools, pointer->target)
+		       ? NULL
+		       : pools_doubt(inference, pointer->target);
+}
+
 // As a claim if it points to the start and the sizes agree, or as a hint.
 struct heap_error *inference_apply_pointer(struct inference *inference, heap_type_id pointee,
 					   const struct pointer *pointer)
@@ -104,6 +149,9 @@ struct heap_error *inference_apply_pointer(struct inference *inference, heap_typ
 		claim = fit_counted(inference, pointee, pointer->target);
 	if (claim.fit == LAYOUT_FLEXIBLE && pools_contain(inference, pointer->target, claim.type))
 		claim.fit = LAYOUT_NONE;
+	if (claim.fit == LAYOUT_FLEXIBLE && is_doubtful(inference, &claim, pointer->target) &&
+	    contradicts(inference, &claim, pointer->target))
+		return begin_pool(inference, claim.type, pointer);
 	if (claim.fit == LAYOUT_EXACT &&
 	    inference_is_ambiguous(inference, claim.type, pointer->target))
 		claim.fit = LAYOUT_NONE;
@@ -246,6 +294,8 @@ void inference_foresee(const struct inference *inference, struct typed_edge *edg
 	    pools_have(&inference->pools, pointer.target))
 		return;
 	claim = inference_fit(inference, edge->slots->pointee, pointer.target);
+	if (claim.fit == LAYOUT_FLEXIBLE && is_doubtful(inference, &claim, pointer.target))
+		return;
 	edge->is_hint = claim.fit == LAYOUT_NONE ||
 			(claim.fit == LAYOUT_EXACT &&
 			 inference_is_ambiguous(inference, claim.type, pointer.target));

@@ -11,6 +11,7 @@
 enum {
 	MIN_LENGTH = 3,    // fewer letters may be anything
 	MAX_LENGTH = 4096, // is read
+	MIN_BYTES = 4,     // places of a block that are no texts
 };
 
 struct texts HEAP_ARRAY(struct heap_part);
@@ -102,32 +103,119 @@ static void drop_inner(struct texts *texts)
 	texts->count = count;
 }
 
-struct heap_error *pool_texts_add(struct inference *inference)
+// True if all of a block's parts are not known yet, so that texts may lie between them. Of a table of buckets they are:
+// the pointer to its control bytes, some of which may read as text, is none to a text.
+static bool is_open(const struct inference *inference, heap_object_id object)
+{
+	return pools_have(&inference->pools, object) &&
+	       (inference_type(inference, object) == HEAP_NO_TYPE) ==
+		       (inference->claims.rank[object] == RANK_NONE);
+}
+
+// Puts parts in order among those of the capture.
+HEAP_MUST_CHECK
+static struct heap_error *add_parts(struct inference *inference, struct texts *parts)
 {
 	struct heap_snapshot *snapshot = &inference->capture->snapshot;
-	CLEANUP_ARRAY struct texts parts = { 0 };
+
+	if (parts->count == 0)
+		return NULL;
+	for (uint32_t i = 0; i < snapshot->part_count; i++)
+		HEAP_TRY(heap_array_append(parts, snapshot->parts[i]));
+	qsort(parts->items, parts->count, sizeof(*parts->items), compare);
+	free(snapshot->parts);
+	snapshot->parts = parts->items;
+	snapshot->part_count = (uint32_t)parts->count;
+	parts->items = NULL;
+	return NULL;
+}
+
+// --- bytes ------------------------------------------------------------------------
+
+static bool has_edges(const struct inference *inference, const struct heap_part *part)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	uint32_t edge = heap_edge_from(snapshot, part->object, part->offset);
+
+	return edge < snapshot->edge_first[part->object + 1] &&
+	       snapshot->edge_slot[edge] * UINT64_C(8) < part->offset + part->elements;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *find_bytes(const struct inference *inference, const struct hint *hint,
+				     struct texts *bytes)
+{
+	uint64_t room, size = objects_size(&inference->capture->objects, hint->object);
+
+	if (hint->either || hint->is_passing ||
+	    !layouts_is_character(&inference->layouts, hint->type) ||
+	    !inference_is_raw(inference, hint->object, hint->interior))
+		return NULL;
+	room = find_room(inference, hint->object, hint->interior);
+	// What lies behind the last part may be free.
+	if (room == 0 || hint->interior + room == size)
+		return NULL;
+	return heap_array_append(bytes,
+				 ((struct heap_part){ hint->object, hint->interior, hint->type,
+						      room, HEAP_EVIDENCE_POINTER }));
+}
+
+// Finds the bytes between the parts of a block: each ends where the next ones or the next part begin.
+HEAP_MUST_CHECK
+static struct heap_error *find_bytes_of(const struct inference *inference, heap_object_id object,
+					struct texts *bytes)
+{
+	size_t first = bytes->count, count = 0;
+
+	for (uint32_t at = hints_first(&inference->hints, object); at != NO_HINT;
+	     at = inference->hints.list[at].next)
+		HEAP_TRY(find_bytes(inference, &inference->hints.list[at], bytes));
+	count = bytes->count - first;
+	bytes->count = first;
+	if (count < MIN_BYTES)
+		return NULL;
+	qsort(bytes->items + first, count, sizeof(*bytes->items), compare);
+	for (size_t i = first; i < first + count; i++) {
+		struct heap_part *part = &bytes->items[i];
+
+		progress_step();
+		if (i + 1 < first + count) {
+			uint64_t next = bytes->items[i + 1].offset - part->offset;
+
+			part->elements = next < part->elements ? next : part->elements;
+		}
+		if (part->elements > 0 && !has_edges(inference, part))
+			bytes->items[bytes->count++] = *part;
+	}
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_bytes(struct inference *inference)
+{
+	CLEANUP_ARRAY struct texts bytes = { 0 };
 
 	for (heap_object_id i = 0; i < inference->capture->objects.count && !progress_is_late();
 	     i++) {
-		// All of a table of buckets is known: the pointer to its control bytes, some of which may read
-		// as text, is none to a text.
-		if (!pools_have(&inference->pools, i) ||
-		    (inference_type(inference, i) == HEAP_NO_TYPE) !=
-			    (inference->claims.rank[i] == RANK_NONE))
+		if (is_open(inference, i))
+			HEAP_TRY(find_bytes_of(inference, i, &bytes));
+	}
+	return add_parts(inference, &bytes);
+}
+
+struct heap_error *pool_texts_add(struct inference *inference)
+{
+	CLEANUP_ARRAY struct texts texts = { 0 };
+
+	for (heap_object_id i = 0; i < inference->capture->objects.count && !progress_is_late();
+	     i++) {
+		if (!is_open(inference, i))
 			continue;
 		for (uint32_t at = hints_first(&inference->hints, i); at != NO_HINT;
 		     at = inference->hints.list[at].next)
-			HEAP_TRY(find_text(inference, &inference->hints.list[at], &parts));
+			HEAP_TRY(find_text(inference, &inference->hints.list[at], &texts));
 	}
-	if (parts.count == 0)
-		return NULL;
-	drop_inner(&parts);
-	for (uint32_t i = 0; i < snapshot->part_count; i++)
-		HEAP_TRY(heap_array_append(&parts, snapshot->parts[i]));
-	qsort(parts.items, parts.count, sizeof(*parts.items), compare);
-	free(snapshot->parts);
-	snapshot->parts = parts.items;
-	snapshot->part_count = (uint32_t)parts.count;
-	parts.items = NULL;
-	return NULL;
+	drop_inner(&texts);
+	HEAP_TRY(add_parts(inference, &texts));
+	return add_bytes(inference);
 }

@@ -424,7 +424,9 @@ static struct heap_error *cut_if_pool(struct inference *inference, heap_object_i
 	if (pools->is_pool_kind[objects_kind(&inference->capture->objects, object)])
 		need = NEED_ONE;
 
-	if (pools->is_pool[object] || inference_prefix(inference, object) > 0)
+	// A claim may have named a pool since, as it began with a struct of any size.
+	if ((pools->is_pool[object] && inference_type(inference, object) == HEAP_NO_TYPE) ||
+	    inference_prefix(inference, object) > 0)
 		return NULL;
 	HEAP_TRY(pool_hints_summarize(inference, &pools->summaries, object, &summary));
 	HEAP_TRY(doubt_flexible(inference, &summary));
