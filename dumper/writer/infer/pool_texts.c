@@ -66,9 +66,10 @@ static uint64_t find_room(const struct inference *inference, heap_object_id obje
 	return end > offset ? end - offset : 0;
 }
 
+// @param has_bytes  gets true if something else is there
 HEAP_MUST_CHECK
 static struct heap_error *find_text(const struct inference *inference, const struct hint *hint,
-				    struct texts *texts)
+				    struct texts *texts, bool *has_bytes)
 {
 	uint64_t room, bytes;
 
@@ -78,6 +79,7 @@ static struct heap_error *find_text(const struct inference *inference, const str
 	room = find_room(inference, hint->object, hint->interior);
 	bytes = measure(inference, inference_address(inference, hint->object) + hint->interior,
 			room);
+	*has_bytes |= bytes == 0;
 	if (bytes == 0)
 		return NULL;
 	return heap_array_append(texts,
@@ -206,6 +208,7 @@ static struct heap_error *add_bytes(struct inference *inference)
 struct heap_error *pool_texts_add(struct inference *inference)
 {
 	CLEANUP_ARRAY struct texts texts = { 0 };
+	bool has_bytes = false;
 
 	for (heap_object_id i = 0; i < inference->capture->objects.count && !progress_is_late();
 	     i++) {
@@ -213,9 +216,10 @@ struct heap_error *pool_texts_add(struct inference *inference)
 			continue;
 		for (uint32_t at = hints_first(&inference->hints, i); at != NO_HINT;
 		     at = inference->hints.list[at].next)
-			HEAP_TRY(find_text(inference, &inference->hints.list[at], &texts));
+			HEAP_TRY(find_text(inference, &inference->hints.list[at], &texts,
+					   &has_bytes));
 	}
 	drop_inner(&texts);
 	HEAP_TRY(add_parts(inference, &texts));
-	return add_bytes(inference);
+	return has_bytes ? add_bytes(inference) : NULL;
 }

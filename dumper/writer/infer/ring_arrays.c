@@ -81,28 +81,38 @@ static heap_type_id find_head(const struct inference *inference, heap_object_id 
 	return found;
 }
 
+// Claims a block that a hint takes for a head.
+HEAP_MUST_CHECK
+static struct heap_error *claim_block(struct inference *inference, heap_object_id object,
+				      uint64_t *claimed)
+{
+	heap_type_id type = find_head(inference, object);
+	uint64_t heads = type == HEAP_NO_TYPE ? 0 : count_heads(inference, object);
+
+	if (heads == 0)
+		return NULL;
+	++*claimed;
+	return claims_add(&inference->claims, RANK_PASSED_FLEXIBLE,
+			  &(struct claim){ object, type, heads, HEAP_EVIDENCE_POINTER, false });
+}
+
 struct heap_error *ring_arrays_claim(struct inference *inference, uint64_t *claimed)
 {
-	const heap_object_id count = inference->capture->objects.count;
-	const struct claims *claims = &inference->claims;
+	const struct hints *hints = &inference->hints;
+	heap_type_id other =
+		HEAP_NO_TYPE; // no head, as most hints that follow each other are of one type
 
-	for (heap_object_id i = hints_next(&inference->hints, 0, count);
-	     i < count && !progress_is_late(); i = hints_next(&inference->hints, i + 1, count)) {
-		heap_type_id type;
-		uint64_t heads;
+	for (uint32_t *at = &inference->ring_hints_seen; *at < hints->count; ++*at) {
+		const struct hint *hint = &hints->list[*at];
 
+		if (hint->type == other || hint->interior != 0 || hint->either)
+			continue;
 		progress_step();
-		if (claims->rank[i] < RANK_EMBEDDED ||
-		    inference_size(inference, i) < MIN_RINGS * LINK)
-			continue;
-		type = find_head(inference, i);
-		heads = type == HEAP_NO_TYPE ? 0 : count_heads(inference, i);
-		if (heads == 0)
-			continue;
-		++*claimed;
-		HEAP_TRY(claims_add(
-			&inference->claims, RANK_PASSED_FLEXIBLE,
-			&(struct claim){ i, type, heads, HEAP_EVIDENCE_POINTER, false }));
+		if (!is_head(inference, hint->type))
+			other = hint->type;
+		else if (inference->claims.rank[hint->object] >= RANK_EMBEDDED &&
+			 inference_size(inference, hint->object) >= MIN_RINGS * LINK)
+			HEAP_TRY(claim_block(inference, hint->object, claimed));
 	}
 	return NULL;
 }

@@ -20,7 +20,8 @@
 struct inference;
 
 /**
- * Claims blocks that typed slots take for a head, and that consist of heads whose neighbours lead back.
+ * Claims blocks that typed slots take for a head, and that consist of heads whose neighbours lead back. Hints that have
+ * come since the last time are read.
  *
  * @param claimed  increased by the number of claims
  */
