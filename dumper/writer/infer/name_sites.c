@@ -266,34 +266,20 @@ static heap_type_id find_meant_element(const struct inference *inference,
 	return HEAP_NO_TYPE;
 }
 
-// The depth of the innermost function that has any pointers.
-static uint32_t find_innermost(const struct site_types *site_types)
-{
-	uint32_t depth = UINT32_MAX;
-
-	for (uint32_t i = 0; i < site_types->count; i++) {
-		if (site_types->list[i].depth < depth)
-			depth = site_types->list[i].depth;
-	}
-	return depth;
-}
-
-// The character type, if the code has no pointers to another type that fits the blocks. Bytes of any values
-// are meant by the innermost function that has pointers; where another one has a pointer to
-// characters, blocks must read as text.
+// The character type, if the code has no pointers to another type that fits the blocks. A variable may have the result
+// of another call: unless it gets what a function returns that the block is passed to, blocks must read as text.
 static heap_type_id find_meant_bytes(const struct inference *inference,
 				     const struct site_summary *site, const heap_object_id *samples,
 				     uint32_t count, uint64_t *words)
 {
-	uint32_t innermost = find_innermost(site->site_types);
 	heap_type_id found = HEAP_NO_TYPE;
 
 	for (uint32_t i = 0; i < site->site_types->count; i++) {
 		const struct site_type *site_type = &site->site_types->list[i];
 		bool is_character = layouts_is_character(&inference->layouts, site_type->type);
-		bool must_prove = is_character && site_type->depth > innermost;
 
-		if (!samples_agree(inference, samples, count, site_type->type, must_prove, words))
+		if (!samples_agree(inference, samples, count, site_type->type,
+				   is_character && !site_type->is_passed, words))
 			continue;
 		if (!is_character)
 			return HEAP_NO_TYPE;

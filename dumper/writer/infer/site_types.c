@@ -15,7 +15,9 @@
 #define STACK_POINTER machine_dwarf_register(HEAPSNAP_VALUE_SP)
 
 enum {
-	CODE_AHEAD = 32, // after the call, in which the variable's life may begin
+	CODE_AHEAD = 32,        // after the call, in which the variable's life may begin
+	CODE_UNTIL_PASSED = 96, // in which it is passed to another function
+	PASSED_PARAMETERS = 2,  // as one of which
 	LONGEST_INSTRUCTION = 16,
 	STACK_KEPT = 4 * HEAPSNAP_VALUE_SLOTS, // bytes above the stack pointer
 	FAKE_STACK = 0x40000000,               // anywhere: only differences count
@@ -208,6 +210,16 @@ static void find_stored(const struct heapsnap_values *values, uint64_t offset,
 	}
 }
 
+// The values where a call returns that has made a block.
+static void begin_with_block(struct heapsnap_values *values)
+{
+	heapsnap_values_init(values);
+	heapsnap_values_call(values, 0);
+	values->registers[HEAPSNAP_VALUE_RESULT] = heapsnap_value_make(HEAPSNAP_VALUE_BLOCK, 0, 0);
+	values->registers[HEAPSNAP_VALUE_SP] =
+		heapsnap_value_make(HEAPSNAP_VALUE_STACK, 0, -STACK_KEPT);
+}
+
 // A core file may lack the code, and then it reads as zeros.
 static bool is_missing(const uint8_t *code)
 {
@@ -222,11 +234,7 @@ static void find_straight_code(const struct capture *capture, uint64_t address,
 	struct heapsnap_values values;
 	struct heapsnap_flow flow;
 
-	heapsnap_values_init(&values);
-	heapsnap_values_call(&values, 0);
-	values.registers[HEAPSNAP_VALUE_RESULT] = heapsnap_value_make(HEAPSNAP_VALUE_BLOCK, 0, 0);
-	values.registers[HEAPSNAP_VALUE_SP] =
-		heapsnap_value_make(HEAPSNAP_VALUE_STACK, 0, -STACK_KEPT);
+	begin_with_block(&values);
 	image_read_padded(&capture->image, address, code, sizeof(code));
 	for (; is_missing(code) && result->reach < CODE_AHEAD; result->reach++)
 		result->in[result->reach] = registers_with_block(&values);
@@ -281,6 +289,56 @@ static struct holder find_result(struct capture *capture, struct module *module,
 		improve(&capture->snapshot.types, &result, &next);
 	}
 	return result;
+}
+
+// --- the variable that gets what a function makes of the block ----------------
+
+/*
+ *	bytes = check(malloc(size));
+ *
+ * Nothing has the result of malloc(), but check() may return it. Compilers leave it in the registers of further
+ * parameters where they only store it.
+ */
+static bool is_passed(const struct heapsnap_values *values)
+{
+	for (unsigned i = 0; i < PASSED_PARAMETERS; i++) {
+		if (is_block(&values->registers[heapsnap_parameters[i]]))
+			return true;
+	}
+	return false;
+}
+
+// Where the first call returns to that the block is passed to; 0: none is known.
+static uint64_t find_passed_until(const struct capture *capture, uint64_t address)
+{
+	uint8_t code[CODE_UNTIL_PASSED + LONGEST_INSTRUCTION];
+	const uint8_t *at = code;
+	struct heapsnap_values values;
+	struct heapsnap_flow flow;
+
+	begin_with_block(&values);
+	image_read_padded(&capture->image, address, code, sizeof(code));
+	while (at <= code + CODE_UNTIL_PASSED) {
+		if ((!heapsnap_flow_step(at, code + sizeof(code), &values, &flow) && !flow.next) ||
+		    (flow.kind != HEAPSNAP_FLOW_ON && flow.kind != HEAPSNAP_FLOW_CALL))
+			return 0;
+		at = flow.next;
+		if (flow.kind != HEAPSNAP_FLOW_CALL)
+			continue;
+		if (is_passed(&values))
+			return address + (uint64_t)(at - code);
+		// Another argument is computed.
+		heapsnap_values_call(&values, 0);
+	}
+	return 0;
+}
+
+// The type that the variable with the result of that call points to; HEAP_NO_TYPE: there is none.
+static heap_type_id find_passed(struct capture *capture, struct module *module, uint64_t address)
+{
+	uint64_t until = find_passed_until(capture, address);
+
+	return until ? find_result(capture, module, until).pointee : HEAP_NO_TYPE;
 }
 
 // --- the constructor that gets the block --------------------------------------
@@ -438,6 +496,7 @@ static struct heap_error *fill(struct capture *capture, struct module *module, u
 		return heap_error_out_of_memory();
 
 	struct holder result = find_result(capture, module, address);
+	heap_type_id passed = HEAP_NO_TYPE;
 	uint32_t last = last_depth(types, count);
 
 	if (result.pointee == HEAP_NO_TYPE || result.is_receiver)
@@ -449,13 +508,16 @@ static struct heap_error *fill(struct capture *capture, struct module *module, u
 			result.pointee = HEAP_NO_TYPE;
 	}
 	if (result.pointee != HEAP_NO_TYPE)
-		add(site_types, &(struct site_type){ result.pointee, 0, true });
+		add(site_types, &(struct site_type){ result.pointee, 0, true, false });
+	else
+		passed = find_passed(capture, module, address);
 	for (size_t i = 0; i < count; i++) {
 		heap_type_id type = heap_types_strip(&capture->snapshot.types, types[i].pointee);
 
 		if (type != HEAP_NO_TYPE && types[i].depth <= last &&
 		    (types[i].depth >= own_depth || !is_bytes(&capture->snapshot.types, type)))
-			add(site_types, &(struct site_type){ type, types[i].depth, false });
+			add(site_types,
+			    &(struct site_type){ type, types[i].depth, false, type == passed });
 	}
 	return NULL;
 }

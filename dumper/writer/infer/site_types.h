@@ -18,6 +18,7 @@ struct site_type {
 	heap_type_id type; /**< stripped */
 	uint32_t depth;    /**< 0: of the innermost function */
 	bool is_result;    /**< the very variable that gets the address of the block */
+	bool is_passed;    /**< that of a function's result to which the block is passed */
 };
 
 struct site_types {
