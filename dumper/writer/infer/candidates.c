@@ -511,3 +511,24 @@ const struct candidate *candidates_elected(const struct candidates *candidates, 
 	}
 	return NULL;
 }
+
+const struct candidate *candidates_unanimous(const struct inference *inference,
+					     const struct candidates *candidates)
+{
+	const struct candidate *found = NULL;
+
+	for (uint32_t i = 0; i < candidates->count; i++) {
+		const struct candidate *candidate = &candidates->list[i];
+
+		if (candidate->votes > 0 && candidate->votes == candidates->voters)
+			found = candidate;
+		else if (candidate->parts > 0)
+			return NULL;
+	}
+	if (!found || found->elements != 1 || found->against > 0 ||
+	    found->fitting < candidates->samples ||
+	    !layouts_is_compound(&inference->layouts, found->type))
+		return NULL;
+	return found->votes >= NAMING_FEW_VOTERS || found->proving == candidates->samples ? found
+											  : NULL;
+}

@@ -17,7 +17,8 @@ enum {
 /** Thresholds of naming. */
 enum {
 	NAMING_SAMPLES = 64,    /**< blocks that stand for all unnamed ones */
-	NAMING_VOTERS = 5,      /**< at least */
+	NAMING_VOTERS = 5,      /**< at least, unless all of them agree */
+	NAMING_FEW_VOTERS = 2,  /**< at least then, unless contents prove it */
 	NAMING_PER_MILLE = 950, /**< of votes, and of samples, that must agree */
 };
 
@@ -116,6 +117,13 @@ const struct candidate *candidates_meant(const struct inference *inference,
  * @param siblings  blocks of the kind, with and without a name
  */
 const struct candidate *candidates_elected(const struct candidates *candidates, uint32_t siblings);
+
+/**
+ * The struct that all siblings with a name are, where these are too few for an election, and nothing speaks against it.
+ * One such sibling suffices only if contents agree: the pointer to it may be stale.
+ */
+const struct candidate *candidates_unanimous(const struct inference *inference,
+					     const struct candidates *candidates);
 
 /** The type that agrees best with the contents, of those that have the hinted parts. */
 const struct candidate *candidates_best_whole(const struct inference *inference,

@@ -364,6 +364,8 @@ static struct heap_error *advance(struct inference *inference, int small, uint64
 		HEAP_TRY(payloads_find(inference, named));
 	if (*named == 0 && pass(inference, &inference->void_contents, FEW_NEW))
 		HEAP_TRY(void_pointers_claim(inference, true, named));
+	if (*named == 0 && pass(inference, &inference->few, FEW_NEW))
+		HEAP_TRY(naming_ask_few(inference, named));
 	if (*named == 0)
 		HEAP_TRY(naming_reconsider(inference, named));
 	if (*named == 0)

@@ -90,6 +90,7 @@ struct inference {
 	struct gate arrays;        /**< proving arrays */
 	struct gate payloads;      /**< finding the payloads of links */
 	struct gate all_kinds;     /**< a pass over all kinds */
+	struct gate few;           /**< asking few siblings */
 	struct gate likeness;      /**< comparing blocks with those whose types are known */
 	uint32_t ring_hints_seen;  /**< see ring_arrays.h */
 	bool has_texts;            /**< those are known that only void pointers lead to */

@@ -875,3 +875,35 @@ struct heap_error *name_kind(struct inference *inference, struct kind *kind,
 	kind->is_mixed[evidence] = true;
 	return name_singly(inference, kind, site, evidence, words, claimed);
 }
+
+// True if the names of a kind's blocks are those of the best evidence.
+static bool are_sure(const struct inference *inference, const struct kind *kind)
+{
+	uint32_t left = kind->good;
+
+	for (uint32_t i = 0; left > 0 && i < kind->count; i++) {
+		heap_object_id object = kinds_member(inference, kind, i);
+
+		progress_step();
+		if (!claims_are_good(&inference->claims, object))
+			continue;
+		if (claims_rank(&inference->claims, object) > RANK_EXACT)
+			return false;
+		left--;
+	}
+	return true;
+}
+
+struct heap_error *name_by_few(struct inference *inference, const struct kind *kind,
+			       const struct site_summary *site, uint64_t *words, uint64_t *claimed)
+{
+	struct candidates candidates;
+	const struct candidate *found;
+
+	candidates_init(&candidates);
+	if (!inference_knows_site(inference, kind->site) || !are_sure(inference, kind) ||
+	    !gather(inference, kind, site, NAMING_LIKELY, words, &candidates))
+		return NULL;
+	found = candidates_unanimous(inference, &candidates);
+	return found ? claim_kind(inference, kind, site, found, RANK_VOTE, words, claimed) : NULL;
+}

@@ -202,6 +202,28 @@ struct heap_error *naming_claim(struct inference *inference, enum naming_evidenc
 	return NULL;
 }
 
+struct heap_error *naming_ask_few(struct inference *inference, uint64_t *claimed)
+{
+	const struct kinds *kinds = &inference->kinds;
+	CLEANUP_FREE uint64_t *words = malloc((CONTENT_WORDS + 1) * sizeof(*words));
+	struct site_summary site;
+
+	if (!words)
+		return heap_error_out_of_memory();
+	HEAP_TRY(kinds_count(inference));
+	for (uint32_t first = 0; first < kinds->count && !progress_is_late(); first += site.sizes) {
+		const struct kind *kind = &kinds->kinds[first];
+
+		progress_step();
+		site = summarize(kinds, first, PASS_ALL);
+		// Code that makes several sizes makes more than one struct.
+		if (site.sizes == 1 && kind->good > 0 && kind->good < NAMING_VOTERS &&
+		    kind->good < kind->count)
+			HEAP_TRY(name_by_few(inference, kind, &site, words, claimed));
+	}
+	return NULL;
+}
+
 // --- single hints ------------------------------------------------------------
 
 static enum rank weak_rank(enum layout_fit fit)
@@ -404,9 +426,10 @@ static void withdraw_votes(struct inference *inference, const struct kind *kind,
 	if (!inference_knows_site(inference, kind->site))
 		return; // they have not voted
 	poll = poll_kind(inference, kind, RANK_VOTE);
-	if (poll.elected == 0 || poll.voters < NAMING_VOTERS)
+	if (poll.elected == 0 || poll.voters == 0)
 		return;
-	agreed = is_agreed(inference, kind, RANK_VOTE, STILL_AGREED, &poll);
+	agreed = is_agreed(inference, kind, RANK_VOTE, STILL_AGREED, &poll) ||
+		 (poll.voters < NAMING_VOTERS && poll.votes == poll.voters);
 	for (uint32_t i = kind->first; i < kind->first + kind->count; i++) {
 		heap_object_id object = inference->kinds.members[i];
 

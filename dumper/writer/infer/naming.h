@@ -44,6 +44,13 @@ struct heap_error *naming_follow(struct inference *inference, enum naming_eviden
 HEAP_MUST_CHECK
 struct heap_error *naming_weigh_hints(struct inference *inference, uint64_t *claimed);
 
+/**
+ * Claims the type of a few blocks for their siblings, if all that are known agree: the last resort for those that
+ * leaked but for a few.
+ */
+HEAP_MUST_CHECK
+struct heap_error *naming_ask_few(struct inference *inference, uint64_t *claimed);
+
 /** Withdraws likely names that newer names contradict. */
 HEAP_MUST_CHECK
 struct heap_error *naming_reconsider(struct inference *inference, uint64_t *dropped);
@@ -55,6 +62,11 @@ HEAP_MUST_CHECK
 struct heap_error *name_kind(struct inference *inference, struct kind *kind,
 			     const struct site_summary *site, enum naming_evidence evidence,
 			     uint64_t *words, uint64_t *claimed);
+
+/** Names the blocks of a kind by a few siblings that agree. */
+HEAP_MUST_CHECK
+struct heap_error *name_by_few(struct inference *inference, const struct kind *kind,
+			       const struct site_summary *site, uint64_t *words, uint64_t *claimed);
 
 /** Names each block of a mixed kind that has new evidence, by its own parts. */
 HEAP_MUST_CHECK
