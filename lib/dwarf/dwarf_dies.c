@@ -167,6 +167,7 @@ static void set_number(struct heap_dwarf_die *entry, uint16_t name, uint64_t val
 		break;
 	case DW_AT_lower_bound:
 		entry->lower_bound = value;
+		entry->has |= HEAP_DWARF_HAS_LOWER_BOUND;
 		break;
 	case DW_AT_count:
 		entry->array_count = value;
@@ -179,6 +180,9 @@ static void set_number(struct heap_dwarf_die *entry, uint16_t name, uint64_t val
 		break;
 	case DW_AT_encoding:
 		entry->encoding = value;
+		break;
+	case DW_AT_language:
+		entry->language = value;
 		break;
 	case DW_AT_decl_file:
 		entry->file = value;
@@ -220,6 +224,9 @@ static void set_reference(struct heap_dwarf_die *entry, uint16_t name, uint64_t 
 	case DW_AT_containing_type:
 		entry->has |= HEAP_DWARF_IS_CONTAINING;
 		break;
+	case DW_AT_lower_bound: // of a variable that has it
+		entry->has |= HEAP_DWARF_IS_DYNAMIC;
+		break;
 	}
 }
 
@@ -244,6 +251,8 @@ static void set(struct heap_dwarf_die *entry, uint16_t name, const struct heap_d
 			entry->location_size = value->number;
 			entry->has |= HEAP_DWARF_HAS_LOCATION;
 		}
+		if (name == DW_AT_lower_bound)
+			entry->has |= HEAP_DWARF_IS_DYNAMIC;
 		break;
 	case HEAP_DWARF_OTHER_VALUE:
 		break;
@@ -466,7 +475,9 @@ struct heap_error *heap_dwarf_dies_begin(struct heap_dwarf_dies *dies,
 
 	if (abbreviation)
 		set_bases(dies, cursor, abbreviation);
-	return heap_dwarf_dies_read(dies, unit->die, true, first, &next);
+	error = heap_dwarf_dies_read(dies, unit->die, true, first, &next);
+	dies->language = error ? 0 : first->language;
+	return error;
 }
 
 struct heap_error *heap_dwarf_dies_files(const struct heap_dwarf_dies *dies,

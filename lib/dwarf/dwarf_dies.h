@@ -41,6 +41,7 @@ struct heap_dwarf_dies {
 	bool in_order; /**< abbreviation n is the nth */
 
 	struct heap_dwarf_bases bases;
+	uint64_t language;                 /**< of the unit: DW_LANG_...; 0: not said */
 	struct heap_dwarf_bytes addresses; /**< .debug_addr, for split units the skeleton's */
 };
 
@@ -72,11 +73,13 @@ enum heap_dwarf_has {
 	HEAP_DWARF_HAS_COUNT = 1 << 5,       /**< a constant */
 	HEAP_DWARF_IS_DECLARATION = 1 << 6,
 	HEAP_DWARF_IS_EXTERNAL = 1 << 7,
-	HEAP_DWARF_IS_VIRTUAL = 1 << 8,    /**< DW_AT_virtuality */
-	HEAP_DWARF_IS_CONTAINING = 1 << 9, /**< DW_AT_containing_type */
+	HEAP_DWARF_IS_VIRTUAL = 1 << 8,       /**< DW_AT_virtuality */
+	HEAP_DWARF_IS_CONTAINING = 1 << 9,    /**< DW_AT_containing_type */
+	HEAP_DWARF_HAS_LOWER_BOUND = 1 << 10, /**< a constant */
 	HEAP_DWARF_IS_ARTIFICIAL = 1 << 11,
-	HEAP_DWARF_HAS_VALUE = 1 << 12, /**< DW_AT_const_value or discr_value, a constant */
-	HEAP_DWARF_IS_DWO = 1 << 13,    /**< the unit's DIEs are in another file */
+	HEAP_DWARF_HAS_VALUE = 1 << 12,  /**< DW_AT_const_value or discr_value, a constant */
+	HEAP_DWARF_IS_DWO = 1 << 13,     /**< the unit's DIEs are in another file */
+	HEAP_DWARF_IS_DYNAMIC = 1 << 14, /**< DW_AT_lower_bound, but known at run time only */
 };
 
 struct heap_dwarf_die {
@@ -101,6 +104,7 @@ struct heap_dwarf_die {
 	uint64_t array_count;
 	int64_t value;
 	uint64_t encoding;
+	uint64_t language; /**< of a unit: DW_LANG_...; 0: not said */
 	uint64_t file, line;
 };
 

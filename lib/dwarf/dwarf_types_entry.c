@@ -134,18 +134,51 @@ struct heap_type heap_unit_type(const struct heap_unit_reader *reader,
 	return type;
 }
 
-struct heap_unit_dimension heap_unit_dimension(const struct heap_dwarf_die *entry)
+// Where arrays begin whose DIE does not say it (DWARF 5, table 7.17).
+static int64_t default_lower_bound(uint64_t language)
 {
+	static const uint8_t from_one[] = {
+		DW_LANG_Ada83,
+		DW_LANG_Cobol74,
+		DW_LANG_Cobol85,
+		DW_LANG_Fortran77,
+		DW_LANG_Fortran90,
+		DW_LANG_Pascal83,
+		DW_LANG_Modula2,
+		DW_LANG_Ada95,
+		DW_LANG_Fortran95,
+		DW_LANG_PLI,
+		DW_LANG_Modula3,
+		DW_LANG_Julia,
+		DW_LANG_Fortran03,
+		DW_LANG_Fortran08,
+		0x2d, // Fortran 2018, Ada 2005 and 2012: newer than DWARF 5
+		0x2e,
+		0x2f,
+	};
+
+	for (size_t i = 0; i < sizeof(from_one); i++)
+		if (language == from_one[i])
+			return 1;
+	return 0;
+}
+
+struct heap_unit_dimension heap_unit_dimension(const struct heap_unit_reader *reader,
+					       const struct heap_dwarf_die *entry)
+{
+	int64_t lower = entry->lower_bound;
 	uint64_t count;
 
 	if (entry->has & HEAP_DWARF_HAS_COUNT)
 		return (struct heap_unit_dimension){
 			entry->array_count <= SIZE_MAX_SANE ? entry->array_count : 0, false
 		};
-	if (!(entry->has & HEAP_DWARF_HAS_UPPER_BOUND))
+	if (!(entry->has & HEAP_DWARF_HAS_UPPER_BOUND) || entry->has & HEAP_DWARF_IS_DYNAMIC)
 		return (struct heap_unit_dimension){ 0, true };
+	if (!(entry->has & HEAP_DWARF_HAS_LOWER_BOUND))
+		lower = default_lower_bound(reader->entries.language);
 	// The bounds -1 of int x[0], of any width.
-	count = (uint64_t)entry->upper_bound - (uint64_t)entry->lower_bound + 1;
+	count = (uint64_t)entry->upper_bound - (uint64_t)lower + 1;
 	if (entry->upper_bound == UINT32_MAX || count > SIZE_MAX_SANE)
 		count = 0;
 	return (struct heap_unit_dimension){ count, false };

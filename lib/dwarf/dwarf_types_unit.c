@@ -369,7 +369,7 @@ static struct heap_error *add_dimension(struct heap_unit_reader *reader,
 {
 	HEAP_TRY(heap_types_grow(&reader->dimensions, reader->dimension_count, 1,
 				 &reader->dimension_capacity, sizeof(*reader->dimensions)));
-	reader->dimensions[reader->dimension_count++] = heap_unit_dimension(entry);
+	reader->dimensions[reader->dimension_count++] = heap_unit_dimension(reader, entry);
 	return NULL;
 }
 

@@ -218,7 +218,8 @@ struct heap_error *heap_unit_place_member(struct heap_unit_reader *reader,
 bool heap_unit_is_aggregate(uint16_t tag);
 
 /** A dimension of an array. */
-struct heap_unit_dimension heap_unit_dimension(const struct heap_dwarf_die *entry);
+struct heap_unit_dimension heap_unit_dimension(const struct heap_unit_reader *reader,
+					       const struct heap_dwarf_die *entry);
 
 /** True if the DIE's location is an address, which @p result gets. */
 bool heap_unit_locate(const struct heap_unit_reader *reader, const struct heap_dwarf_die *entry,

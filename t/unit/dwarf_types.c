@@ -397,6 +397,88 @@ static void reads_cxx(void **state)
 	WITH_EACH(cxx_compilers, "unit.cc", cxx_source, check_cxx);
 }
 
+// --- arrays that begin at 1 ----------------------------------------------------------------
+
+static uint64_t elements(const char *owner, const char *name)
+{
+	return unit.types.types[heap_types_strip(&unit.types, member(type(owner), name)->type)]
+		.count;
+}
+
+static const char fortran_source[] = "module shelf\n"
+				     "  type box\n"
+				     "    integer :: from_one(3)\n"
+				     "    integer :: given(-2:7)\n"
+				     "    integer :: zero(0:3)\n"
+				     "    integer :: table(4,5)\n"
+				     "    integer :: none(0)\n"
+				     "  end type\n"
+				     "  type(box), save :: boxes(6)\n"
+				     "end module\n";
+
+static void check_fortran(void)
+{
+	const struct heap_type *table;
+
+	check_that(elements("shelf::box", "from_one") == 3);
+	check_that(elements("shelf::box", "given") == 10);
+	check_that(elements("shelf::box", "zero") == 4);
+	check_that(elements("shelf::box", "none") == 0);
+	// Column-major, as the compiler says it.
+	check_that(elements("shelf::box", "table") * 5 == 4 * 5);
+	table = &unit.types.types[member(type("shelf::box"), "table")->type];
+	check_that(unit.types.types[table->target].count == 5);
+}
+
+static void reads_fortran(void **state)
+{
+	static const char *const compilers[] = { "gfortran -gdwarf-2", "gfortran -gdwarf-4",
+						 "gfortran -gdwarf-5 -O2" };
+
+	(void)state;
+	if (!compile_has(compilers[0]))
+		skip();
+	WITH_EACH(compilers, "unit.f90", fortran_source, check_fortran);
+}
+
+static const char ada_source[] = "package Unit is\n"
+				 "   type Day is (Mo, Tu, We, Th, Fr, Sa, Su);\n"
+				 "   type One is array (1 .. 3) of Integer;\n"
+				 "   type Ten is array (10 .. 12) of Integer;\n"
+				 "   type Week is array (Day) of Integer;\n"
+				 "   type Work is array (Day range Mo .. Fr) of Integer;\n"
+				 "   type Both is record X : One; Y : Ten; Z : Week; W : Work; S : "
+				 "String (1 .. 12); end record;\n"
+				 "   B : Both;\n"
+				 "end Unit;\n";
+
+static void check_ada(void)
+{
+	check_that(elements("unit__both", "x") == 3);
+	check_that(elements("unit__both", "y") == 3);
+	check_that(elements("unit__both", "s") == 12);
+	check_that(elements("unit__both", "z") == 7);
+	check_that(elements("unit__both", "w") == 5);
+}
+
+static void reads_ada(void **state)
+{
+	static const char *const compilers[] = { "gcc -gdwarf-4", "gcc -gdwarf-5 -O0" };
+
+	(void)state;
+	if (!compile_has("gnatmake"))
+		skip();
+	compile_write("unit.ads", ada_source);
+	for (size_t i = 0; i < sizeof(compilers) / sizeof(*compilers); i++) {
+		compiler = compilers[i];
+		assert_true(compile_run("%s -fPIC -c unit.ads", compiler));
+		assert_true(compile_run("gcc -shared -o object.so unit.o"));
+		read_unit("object.so", "unit.ads");
+		check_ada();
+		heap_unit_types_deinit(&unit);
+	}
+}
+
 // --- which entry is which type -------------------------------------------------------------
 
 static void ignore(void *context, uint16_t name, const struct heap_dwarf_value *value)
@@ -571,6 +653,8 @@ static void reads_optimized_variables_once(void **state)
 
 UNIT_TESTS("dwarf_types", cmocka_unit_test_setup_teardown(reads_c, compile_begin, compile_end),
 	   cmocka_unit_test_setup_teardown(reads_cxx, compile_begin, compile_end),
+	   cmocka_unit_test_setup_teardown(reads_fortran, compile_begin, compile_end),
+	   cmocka_unit_test_setup_teardown(reads_ada, compile_begin, compile_end),
 	   cmocka_unit_test_setup_teardown(finds_types_by_entry, compile_begin, compile_end),
 	   cmocka_unit_test_setup_teardown(reads_partial_units_along, compile_begin, compile_end),
 	   cmocka_unit_test_setup_teardown(reads_optimized_variables_once, compile_begin,
