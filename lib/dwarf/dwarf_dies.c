@@ -251,6 +251,11 @@ static void set(struct heap_dwarf_die *entry, uint16_t name, const struct heap_d
 			entry->location_size = value->number;
 			entry->has |= HEAP_DWARF_HAS_LOCATION;
 		}
+		if (name == DW_AT_data_location) {
+			entry->location = value->bytes;
+			entry->location_size = value->number;
+			entry->has |= HEAP_DWARF_HAS_DATA_LOCATION;
+		}
 		if (name == DW_AT_lower_bound)
 			entry->has |= HEAP_DWARF_IS_DYNAMIC;
 		break;

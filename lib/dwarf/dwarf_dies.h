@@ -77,8 +77,9 @@ enum heap_dwarf_has {
 	HEAP_DWARF_IS_CONTAINING = 1 << 9,    /**< DW_AT_containing_type */
 	HEAP_DWARF_HAS_LOWER_BOUND = 1 << 10, /**< a constant */
 	HEAP_DWARF_IS_ARTIFICIAL = 1 << 11,
-	HEAP_DWARF_HAS_VALUE = 1 << 12,  /**< DW_AT_const_value or discr_value, a constant */
-	HEAP_DWARF_IS_DWO = 1 << 13,     /**< the unit's DIEs are in another file */
+	HEAP_DWARF_HAS_VALUE = 1 << 12,         /**< DW_AT_const_value or discr_value, a constant */
+	HEAP_DWARF_IS_DWO = 1 << 13,            /**< the unit's DIEs are in another file */
+	HEAP_DWARF_HAS_DATA_LOCATION = 1 << 15, /**< an array's: `location` leads to the elements */
 	HEAP_DWARF_IS_DYNAMIC = 1 << 14, /**< DW_AT_lower_bound, but known at run time only */
 };
 

@@ -92,12 +92,26 @@ bool heap_unit_is_aggregate(uint16_t tag)
 	       tag == DW_TAG_interface_type || tag == DW_TAG_union_type;
 }
 
+// What lies where an array is said to be that has its elements elsewhere (DWARF 5, section 5.18.1): Fortran's
+// allocatable arrays and pointers to arrays, Ada's accesses to unconstrained ones. The descriptors of both begin
+// with a pointer to the elements.
+static uint8_t descriptor_kind(const struct heap_dwarf_die *entry)
+{
+	bool begins_with_pointer = entry->location_size == 2 &&
+				   entry->location[0] == DW_OP_push_object_address &&
+				   entry->location[1] == DW_OP_deref;
+
+	return begins_with_pointer ? HEAP_TYPE_POINTER : HEAP_TYPE_UNKNOWN;
+}
+
 struct heap_type heap_unit_type(const struct heap_unit_reader *reader,
 				const struct heap_dwarf_die *entry)
 {
 	struct heap_type type = { .kind = kind_of(entry->tag) };
 	uint64_t pointer_size = reader->unit->address_size;
 
+	if (entry->has & HEAP_DWARF_HAS_DATA_LOCATION)
+		return (struct heap_type){ .kind = descriptor_kind(entry), .size = pointer_size };
 	if (entry->has & HEAP_DWARF_HAS_SIZE && entry->size <= SIZE_MAX_SANE)
 		type.size = entry->size;
 	// A type that a type unit defines has no size here, and may lack DW_AT_declaration.

@@ -412,6 +412,8 @@ static const char fortran_source[] = "module shelf\n"
 				     "    integer :: zero(0:3)\n"
 				     "    integer :: table(4,5)\n"
 				     "    integer :: none(0)\n"
+				     "    real(8), allocatable :: grown(:)\n"
+				     "    type(box), pointer :: others(:,:)\n"
 				     "  end type\n"
 				     "  type(box), save :: boxes(6)\n"
 				     "end module\n";
@@ -428,6 +430,11 @@ static void check_fortran(void)
 	check_that(elements("shelf::box", "table") * 5 == 4 * 5);
 	table = &unit.types.types[member(type("shelf::box"), "table")->type];
 	check_that(unit.types.types[table->target].count == 5);
+	// Descriptors, which begin with a pointer to the elements. DWARF 2 cannot say so.
+	if (!strstr(compiler, "dwarf-2")) {
+		assert_member("shelf::box", "grown", 152, "real(kind=8) *");
+		assert_member("shelf::box", "others", 216, "struct shelf::box *");
+	}
 }
 
 static void reads_fortran(void **state)
