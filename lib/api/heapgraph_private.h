@@ -12,7 +12,7 @@
 
 #include "lib/graph/divided.h"
 #include "lib/api/heapgraph.h"
-#include "lib/types/member_path.h"
+#include "lib/types/scalar.h"
 
 struct heapgraph {
 	struct heap_snapshot *snapshot;

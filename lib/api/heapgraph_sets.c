@@ -192,7 +192,9 @@ static struct heap_error *find(struct heapgraph *graph, const char *text,
 	CLEANUP(heap_filter_cleanup) struct heap_filter *filter = NULL;
 	CLEANUP(free_set) struct heapgraph_set *set = NULL;
 
-	HEAP_TRY(heap_filter_parse(graph->snapshot, count, words, resolve_address, graph, &filter));
+	const struct heap_filter_host host = { .resolve = resolve_address, .context = graph };
+
+	HEAP_TRY(heap_filter_parse(graph->snapshot, count, words, &host, &filter));
 	HEAP_TRY(create_set(graph, &set));
 	HEAP_TRY(apply(graph, filter, set));
 	*result = keep(set);

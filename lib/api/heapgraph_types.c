@@ -176,6 +176,10 @@ struct heapgraph_error *heapgraph_field_integer(struct heapgraph *graph, heapgra
 	if (scalar.kind != HEAP_SCALAR_UNSIGNED && scalar.kind != HEAP_SCALAR_SIGNED)
 		return heapgraph_public(
 			heap_error_create(HEAP_ERROR_ARGUMENT, "%s: not an integer", path));
+	if (scalar.high !=
+	    (scalar.kind == HEAP_SCALAR_SIGNED && scalar.number >> 63 ? UINT64_MAX : 0))
+		return heapgraph_public(heap_error_create(HEAP_ERROR_ARGUMENT,
+							  "%s: it has more than 64 bits", path));
 	*result = (int64_t)scalar.number;
 	return NULL;
 }
@@ -186,10 +190,10 @@ struct heapgraph_error *heapgraph_field_real(struct heapgraph *graph, heapgraph_
 	struct heap_scalar scalar;
 
 	HEAPGRAPH_TRY(read_scalar(graph, object, path, &scalar));
-	if (scalar.kind == HEAP_SCALAR_POINTER)
+	if (scalar.kind >= HEAP_SCALAR_COMPLEX)
 		return heapgraph_public(
 			heap_error_create(HEAP_ERROR_ARGUMENT, "%s: not a number", path));
-	*result = scalar.real;
+	*result = (double)scalar.real;
 	return NULL;
 }
 

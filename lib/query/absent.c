@@ -177,6 +177,32 @@ struct heap_error *heap_absent_member(const struct heap_types *types, const uint
 	return absent(&nearest, message ? message : "no such member", owners == 1 ? list : "");
 }
 
+struct heap_error *heap_absent_value(const struct heap_types *types, heap_type_id type,
+				     const char *field)
+{
+	const struct heap_type *bare = &types->types[heap_types_strip(types, type)];
+	char name[MAX_TYPE_NAME];
+
+	heap_types_format(types, type, name, sizeof(name));
+	if (bare->kind == HEAP_TYPE_ARRAY)
+		return heap_error_create(HEAP_ERROR_ABSENT,
+					 "field %s: it is %s, no single value; ask for an element, "
+					 "as %s[0]",
+					 field, name, field);
+	for (uint32_t i = 0; heap_types_has_members(bare) && i < bare->members; i++) {
+		const char *member =
+			heap_types_string(types, types->members[bare->first_member + i].name);
+
+		if (*member)
+			return heap_error_create(HEAP_ERROR_ABSENT,
+						 "field %s: it is %s, no single value; ask for a "
+						 "member, as %s.%s",
+						 field, name, field, member);
+	}
+	return heap_error_create(HEAP_ERROR_ABSENT, "field %s: it is %s, no single value", field,
+				 name);
+}
+
 struct heap_error *heap_absent_enumerator(const struct heap_types *types, heap_type_id type,
 					  const char *field, const char *value)
 {

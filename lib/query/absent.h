@@ -49,6 +49,11 @@ HEAP_MAKES_ERROR
 struct heap_error *heap_absent_member(const struct heap_types *types, const uint8_t *among,
 				      const char *name);
 
+/** A field has more than one value. @param type  its own */
+HEAP_MAKES_ERROR
+struct heap_error *heap_absent_value(const struct heap_types *types, heap_type_id type,
+				     const char *field);
+
 /** An enumeration has no such value. @param type  the enumeration, or a typedef of it */
 HEAP_MAKES_ERROR
 struct heap_error *heap_absent_enumerator(const struct heap_types *types, heap_type_id type,

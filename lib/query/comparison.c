@@ -124,6 +124,11 @@ bool heap_compare(uint64_t value, enum heap_operator comparison, uint64_t with)
 	return COMPARE(value, comparison, with);
 }
 
+bool heap_compare_wide(heap_wide value, enum heap_operator comparison, heap_wide with)
+{
+	return COMPARE(value, comparison, with);
+}
+
 bool heap_compare_reals(double value, enum heap_operator comparison, double with)
 {
 	return COMPARE(value, comparison, with);

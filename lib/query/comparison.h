@@ -7,6 +7,7 @@
  */
 
 #include "lib/snapshot/snapshot.h"
+#include "lib/types/scalar.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,6 +25,7 @@ enum heap_operator heap_parse_operator(const char **text);
 
 /** Compares two numbers: true for 7 < 9. */
 bool heap_compare(uint64_t value, enum heap_operator comparison, uint64_t with);
+bool heap_compare_wide(heap_wide value, enum heap_operator comparison, heap_wide with);
 bool heap_compare_reals(double value, enum heap_operator comparison, double with);
 
 /** Parses "64", "1K", "2.5M" or "3G" into bytes. @return false if it is no size */

@@ -6,9 +6,11 @@
 #include "lib/graph/graph.h"
 #include "lib/query/absent.h"
 #include "lib/query/comparison.h"
+#include "lib/query/enumerator.h"
+#include "lib/query/field_value.h"
 #include "lib/query/text_pattern.h"
 #include "lib/snapshot/constants.h"
-#include "lib/types/member_path.h"
+#include "lib/types/scalar.h"
 
 #include <errno.h>
 #include <string.h>
@@ -21,14 +23,17 @@ enum meaning {
 	NOT_LOOKED_FOR,
 	NO_FIELD,
 	NUMBER,
-	POINTER,        // to something that is no text
-	TEXT,           // an array of characters
-	POINTED_TO_TEXT // a pointer to characters, alone or in a std::string
+	POINTER,         // to something that is no text
+	TEXT,            // an array of characters
+	POINTED_TO_TEXT, // a pointer to characters, alone or in a std::string
+	DESCRIBED        // a structure that is one value for a person
 };
 
 struct found_field {
 	enum meaning meaning;
-	struct heap_member_place place;
+	struct heap_member_place place; // of what is compared
+	struct heap_member_place whole; // of the structure around it
+	bool is_described;              // by the describer, if the comparison fails
 };
 
 struct heap_field_test {
@@ -41,8 +46,9 @@ struct heap_field_test {
 	struct found_field *found; // [types.count]
 	uint8_t *is_text; // [objects / 8 + 1] whose text matches; NULL: no field points to one
 	bool is_integer, is_real; // what the value may be
-	uint64_t integer;         // two's complement
+	heap_wide integer;        // two's complement
 	double real;
+	struct heap_filter_host host;
 	uint64_t unknown; // subjects whose field was not kept
 	bool lacks_bytes; // the one that is being tested
 };
@@ -54,10 +60,7 @@ static void parse_value(struct heap_field_test *test)
 	const char *value = test->value;
 	char *end;
 
-	errno = 0;
-	test->integer =
-		*value == '-' ? (uint64_t)strtoll(value, &end, 0) : strtoull(value, &end, 0);
-	test->is_integer = end != value && *end == '\0' && errno == 0;
+	test->is_integer = heap_parse_wide(value, &test->integer);
 	errno = 0;
 	test->real = strtod(value, &end);
 	test->is_real = end != value && *end == '\0' && errno == 0;
@@ -70,6 +73,7 @@ static void parse_value(struct heap_field_test *test)
 
 struct heap_error *heap_field_test_create(struct heap_snapshot *snapshot, const char *text,
 					  const struct heap_text_options *options,
+					  const struct heap_filter_host *host,
 					  struct heap_field_test **result)
 {
 	size_t length = strcspn(text, "=<>!");
@@ -90,6 +94,7 @@ struct heap_error *heap_field_test_create(struct heap_snapshot *snapshot, const 
 	if (!test)
 		return heap_error_out_of_memory();
 	test->snapshot = snapshot;
+	test->host = *host;
 	test->name = strndup(text, length);
 	test->value = strdup(value);
 	test->comparison = comparison;
@@ -138,26 +143,20 @@ static bool is_character(const struct heap_types *types, heap_type_id type)
 
 static enum meaning meaning_of(const struct heap_types *types, struct heap_member_place *place)
 {
-	const struct heap_type *type = &types->types[heap_types_strip(types, place->type)];
-	struct heap_member_place pointer;
+	const struct heap_type *type;
 
+	heap_field_unwrap(types, place);
+	type = &types->types[heap_types_strip(types, place->type)];
 	switch (type->kind) {
 	case HEAP_TYPE_BASE:
 	case HEAP_TYPE_ENUM:
+	case HEAP_TYPE_MEMBER_POINTER:
 		return heap_scalar_is(types, place->type) ? NUMBER : NO_FIELD;
 	case HEAP_TYPE_POINTER:
 	case HEAP_TYPE_REFERENCE:
 		return is_character(types, type->target) ? POINTED_TO_TEXT : POINTER;
 	case HEAP_TYPE_ARRAY:
 		return is_character(types, type->target) ? TEXT : NO_FIELD;
-	case HEAP_TYPE_STRUCT:
-	case HEAP_TYPE_CLASS:
-		// A std::string; libc++'s are laid out by bits.
-		if (!heap_member_find(types, place->type, "_M_dataplus._M_p", &pointer))
-			return NO_FIELD;
-		place->type = pointer.type;
-		place->offset += pointer.offset;
-		return POINTED_TO_TEXT;
 	default:
 		return NO_FIELD;
 	}
@@ -170,48 +169,44 @@ static const struct found_field *find_field(struct heap_field_test *test, heap_t
 
 	if (found->meaning != NOT_LOOKED_FOR)
 		return found;
-	found->meaning = heap_member_find(types, type, test->name, &found->place)
-				 ? meaning_of(types, &found->place)
-				 : NO_FIELD;
+	found->meaning = NO_FIELD;
+	if (!heap_member_find(types, type, test->name, &found->place))
+		return found;
+	found->whole = found->place;
+	found->is_described =
+		test->host.describe && heap_field_may_be_described(types, found->place.type);
+	found->meaning = meaning_of(types, &found->place);
+	if (found->meaning == NO_FIELD && found->is_described)
+		found->meaning = DESCRIBED;
 	return found;
-}
-
-static bool names_enumerator(const struct heap_types *types, heap_type_id type, const char *name,
-			     uint64_t *result)
-{
-	const struct heap_type *bare = &types->types[heap_types_strip(types, type)];
-
-	for (uint32_t i = 0; bare->kind == HEAP_TYPE_ENUM && i < bare->members; i++) {
-		const struct heap_enumerator *enumerator =
-			&types->enumerators[bare->first_member + i];
-
-		if (strcmp(heap_types_string(types, enumerator->name), name) == 0) {
-			*result = (uint64_t)enumerator->value;
-			return true;
-		}
-	}
-	return false;
 }
 
 struct heap_error *heap_field_test_absent(struct heap_field_test *test, const uint8_t *among)
 {
 	const struct heap_types *types = &test->snapshot->types;
 	heap_type_id enumeration = HEAP_NO_TYPE;
+	heap_type_id compound = HEAP_NO_TYPE;
+	struct heap_member_place place;
 	bool found = false;
 	uint64_t value;
 
 	for (heap_type_id i = 1; i < types->count; i++) {
 		const struct found_field *field = !among || among[i] ? find_field(test, i) : NULL;
 
+		if (field && field->meaning == NO_FIELD &&
+		    heap_member_find(types, i, test->name, &place))
+			compound = place.type;
 		if (!field || field->meaning == NO_FIELD)
 			continue;
 		found = true;
 		if (types->types[heap_types_strip(types, field->place.type)].kind !=
 			    HEAP_TYPE_ENUM ||
-		    names_enumerator(types, field->place.type, test->value, &value))
+		    heap_enumerator_value(types, field->place.type, test->value, &value))
 			return NULL;
 		enumeration = field->place.type;
 	}
+	if (!found && compound != HEAP_NO_TYPE)
+		return heap_absent_value(types, compound, test->name);
 	if (!found)
 		return heap_absent_member(types, among, test->name);
 	return test->is_integer || test->is_real
@@ -275,25 +270,88 @@ struct heap_error *heap_field_test_prepare(struct heap_field_test *test)
 
 // --- values ------------------------------------------------------------------
 
+// The number that is displayed counts, too: 0.1, which is no float.
+static bool real_matches(const struct heap_field_test *test, const struct heap_scalar *value)
+{
+	char text[HEAP_SCALAR_TEXT];
+
+	if (!test->is_real)
+		return false;
+	if (heap_compare_reals((double)value->real, test->comparison, test->real))
+		return true;
+	if (test->comparison != HEAP_EQUAL || value->kind != HEAP_SCALAR_REAL)
+		return false;
+	heap_scalar_format(value, text);
+	return strtod(text, NULL) == test->real;
+}
+
+// True if two texts differ in spaces only.
+static bool is_same_text(const char *a, const char *b)
+{
+	for (;; a++, b++) {
+		a += strspn(a, " ");
+		b += strspn(b, " ");
+		if (*a != *b || !*a)
+			return *a == *b;
+	}
+}
+
+// "1 - 2i", or a number that has no imaginary part.
+static bool complex_matches(const struct heap_field_test *test, const struct heap_scalar *value)
+{
+	char text[HEAP_SCALAR_TEXT];
+
+	if (test->comparison != HEAP_EQUAL)
+		return false;
+	heap_scalar_format(value, text);
+	return is_same_text(text, test->value) ||
+	       (value->imaginary == 0 && test->is_real && (double)value->real == test->real);
+}
+
+// Of shorter integers the wanted one has no more bits than they: -1 is the greatest one without a sign.
+static heap_wide wanted_bits(const struct heap_field_test *test, const struct heap_scalar *value)
+{
+	const heap_wide most = UINT64_MAX;
+	heap_wide wanted = test->integer;
+
+	if (value->size > 8)
+		return wanted;
+	if (value->kind != HEAP_SCALAR_SIGNED)
+		return wanted >> 63 == ~(heap_wide)0 >> 63 ? wanted & most : wanted;
+	return wanted <= most && wanted >> 63 ? wanted | ~most : wanted;
+}
+
 static bool number_matches(const struct heap_field_test *test, const struct heap_scalar *value,
 			   heap_type_id type)
 {
-	const uint64_t sign = UINT64_C(1) << 63;
-	uint64_t wanted = test->integer;
+	const heap_wide sign = (heap_wide)1 << 127;
+	heap_wide number = heap_scalar_wide(value), wanted = wanted_bits(test, value);
 	const struct heap_types *types = &test->snapshot->types;
+	uint64_t enumerator;
 
 	if (value->kind == HEAP_SCALAR_REAL)
-		return test->is_real &&
-		       heap_compare_reals(value->real, test->comparison, test->real);
-	if (is_character(types, type) && test->value[0] && !test->value[1] && !test->is_integer)
+		return real_matches(test, value);
+	if (value->kind == HEAP_SCALAR_COMPLEX)
+		return complex_matches(test, value);
+	if (is_character(types, type) && test->value[0] && !test->value[1] && !test->is_integer) {
 		wanted = (uint8_t)test->value[0];
-	else if (!test->is_integer && !names_enumerator(types, type, test->value, &wanted))
-		return test->is_real &&
-		       heap_compare_reals(value->real, test->comparison, test->real);
+	} else if (!test->is_integer) {
+		if (!heap_enumerator_value(types, type, test->value, &enumerator))
+			return real_matches(test, value);
+		number = (uint64_t)number;
+		wanted = enumerator;
+		if (value->kind == HEAP_SCALAR_SIGNED) {
+			number ^= UINT64_C(1) << 63;
+			wanted ^= UINT64_C(1) << 63;
+		}
+		return heap_compare_wide(number, test->comparison, wanted);
+	}
 	// With the sign turned round, signed numbers are in order.
-	if (value->kind == HEAP_SCALAR_SIGNED)
-		return heap_compare(value->number ^ sign, test->comparison, wanted ^ sign);
-	return heap_compare(value->number, test->comparison, wanted);
+	if (value->kind == HEAP_SCALAR_SIGNED) {
+		number ^= sign;
+		wanted ^= sign;
+	}
+	return heap_compare_wide(number, test->comparison, wanted);
 }
 
 // True if the string at an offset of an object matches.
@@ -352,18 +410,62 @@ static bool is_named_function(const struct heap_field_test *test, uint64_t addre
 	       heap_function_is(test->snapshot, code, test->value);
 }
 
+// Compares what a person sees: as text, or as a number that it is.
+static bool described_matches(struct heap_field_test *test,
+			      const struct heap_field_subject *subject,
+			      const struct heap_member_place *place, bool *is_known)
+{
+	char text[MAX_TEXT + 1], *end;
+	size_t length = 0;
+
+	*is_known =
+		test->host.describe(test->host.context, subject, place, text, MAX_TEXT, &length);
+	if (!*is_known)
+		return false;
+	text[length] = '\0';
+	if (test->comparison == HEAP_EQUAL &&
+	    (heap_text_pattern_matches(test->pattern, text, length, true) ||
+	     (strchr("-0123456789", *text) && is_same_text(text, test->value))))
+		return true;
+
+	double number = strtod(text, &end);
+
+	return test->is_real && end != text && !*end &&
+	       heap_compare_reals(number, test->comparison, test->real);
+}
+
+static bool simple_matches(struct heap_field_test *test, const struct heap_field_subject *subject,
+			   const struct found_field *field, struct heap_member_place place,
+			   struct heap_error **error);
+
 // The value of a field in one of the structures that begin at `start` in the subject.
 static bool element_matches(struct heap_field_test *test, const struct heap_field_subject *subject,
 			    const struct found_field *field, uint64_t start,
 			    struct heap_error **error)
 {
-	struct heap_snapshot *snapshot = test->snapshot;
-	struct heap_member_place place = field->place;
-	struct heap_scalar value;
+	struct heap_member_place place = field->place, whole = field->whole;
+	bool is_simple = field->meaning != DESCRIBED, matches, is_known = false;
 
 	if (__builtin_add_overflow(place.offset, start, &place.offset) ||
+	    __builtin_add_overflow(whole.offset, start, &whole.offset) ||
 	    place.offset >= subject->size)
 		return false;
+	matches = is_simple && simple_matches(test, subject, field, place, error);
+	if (!field->is_described || (is_simple && matches != test->negated))
+		return matches;
+	if (described_matches(test, subject, &whole, &is_known))
+		return !test->negated;
+	test->lacks_bytes |= !is_simple && whole.offset >= subject->kept;
+	return is_simple ? matches : is_known && test->negated;
+}
+
+static bool simple_matches(struct heap_field_test *test, const struct heap_field_subject *subject,
+			   const struct found_field *field, struct heap_member_place place,
+			   struct heap_error **error)
+{
+	struct heap_snapshot *snapshot = test->snapshot;
+	struct heap_scalar value = { .kind = HEAP_SCALAR_POINTER, .size = 8 };
+
 	if (field->meaning == TEXT) {
 		test->lacks_bytes |= place.offset >= subject->kept;
 		return place.offset < subject->kept &&
@@ -383,7 +485,8 @@ static bool element_matches(struct heap_field_test *test, const struct heap_fiel
 			       snapshot->edge_interior[edge];
 	else if (!has_value)
 		return false;
-	if (test->is_integer && heap_compare(value.number, test->comparison, test->integer))
+	if (test->is_integer &&
+	    heap_compare_wide(value.number, test->comparison, wanted_bits(test, &value)))
 		return !test->negated;
 	if (is_named_function(test, value.number))
 		return !test->negated;

@@ -9,19 +9,25 @@
  * The type of the field, which differs between types of objects, decides what the value means: a number,
  * an enumerator's name, true or false, NULL or an address, the name of a function, or a string. A string
  * is compared with an array of characters, with the target of a pointer to characters (also a string
- * literal: lib/snapshot/constants.h), or with a std::string; it may be a glob. An array of structures matches if one of them does. Bytes that were not
- * kept match nothing; heap_field_test_unknown() counts them.
+ * literal: lib/snapshot/constants.h), or with a std::string; it may be a glob. A structure with one member
+ * counts as that, such as std::atomic; others of the libraries by their description. An array of structures
+ * matches if one of them does. Bytes that were not kept match nothing; heap_field_test_unknown() counts them.
  */
 
+#include "lib/query/filter_operand.h"
 #include "lib/query/text_pattern.h"
 #include "lib/snapshot/snapshot.h"
 
 struct heap_field_test;
 
-/** @return NULL, HEAP_ERROR_ARGUMENT if @p text is no name, comparison and value */
+/**
+ * @param host  describes values of several members
+ * @return NULL, HEAP_ERROR_ARGUMENT if @p text is no name, comparison and value
+ */
 HEAP_MUST_CHECK
 struct heap_error *heap_field_test_create(struct heap_snapshot *snapshot, const char *text,
 					  const struct heap_text_options *options,
+					  const struct heap_filter_host *host,
 					  struct heap_field_test **result);
 
 /** NULL is fine. */
@@ -40,17 +46,6 @@ struct heap_error *heap_field_test_prepare(struct heap_field_test *test);
  */
 HEAP_MUST_CHECK
 struct heap_error *heap_field_test_absent(struct heap_field_test *test, const uint8_t *among);
-
-/** A typed object, or a part of one. */
-struct heap_field_subject {
-	heap_object_id object;
-	uint64_t offset; /**< in the object */
-	uint64_t size;
-	heap_type_id type;
-	uint64_t elements;
-	const uint8_t *bytes; /**< [kept] of it, from the offset on */
-	uint64_t kept;
-};
 
 /**
  * @param error  set if reading a string fails

@@ -23,6 +23,7 @@ struct heap_filter {
 	size_t content_capacity;
 	struct heap_error *error;  // the first that reading contents met
 	struct heap_error *absent; // the first name that the snapshot does not have
+	bool lacks_field;          // absent is of a field
 };
 
 // --- parsing -----------------------------------------------------------------
@@ -232,8 +233,7 @@ static struct heap_error *parse_terms(struct heap_filter_parsing *parsing, int c
 }
 
 // The fields are those of the types that the same group asks for.
-static void check_fields(const struct heap_filter_parsing *parsing,
-			 const struct heap_filter *filter)
+static void check_fields(const struct heap_filter_parsing *parsing, struct heap_filter *filter)
 {
 	const uint8_t *types = NULL;
 
@@ -253,19 +253,20 @@ static void check_fields(const struct heap_filter_parsing *parsing,
 
 		struct heap_error *error = heap_field_test_absent(term->field, types);
 
-		if (error)
+		if (error) {
 			heap_filter_note_absent(parsing, error);
+			filter->lacks_field = true;
+		}
 	}
 }
 
 struct heap_error *heap_filter_parse(struct heap_snapshot *snapshot, int count, char *const *words,
-				     heap_filter_resolver *resolve, void *context,
+				     const struct heap_filter_host *host,
 				     struct heap_filter **result)
 {
 	struct heap_filter_parsing parsing = {
 		.snapshot = snapshot,
-		.resolve = resolve,
-		.context = context,
+		.host = host,
 	};
 	struct heap_filter *filter = calloc(1, sizeof(*filter));
 
@@ -317,6 +318,11 @@ uint64_t heap_filter_unknown(const struct heap_filter *filter)
 			unknown += heap_field_test_unknown(filter->terms[i].field);
 	}
 	return unknown;
+}
+
+bool heap_filter_lacks_field(const struct heap_filter *filter)
+{
+	return filter->lacks_field;
 }
 
 struct heap_error *heap_filter_absent(struct heap_filter *filter)

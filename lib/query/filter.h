@@ -20,11 +20,12 @@ struct heap_filter;
 /**
  * Parses the words of a filter, all of them.
  *
+ * @param host  what its context points to must live as long as the filter
  * @return NULL, or HEAP_ERROR_ARGUMENT (the message names the word)
  */
 HEAP_MUST_CHECK
 struct heap_error *heap_filter_parse(struct heap_snapshot *snapshot, int count, char *const *words,
-				     heap_filter_resolver *resolve, void *context,
+				     const struct heap_filter_host *host,
 				     struct heap_filter **result);
 
 /**
@@ -35,6 +36,9 @@ struct heap_error *heap_filter_parse(struct heap_snapshot *snapshot, int count, 
  */
 HEAP_MUST_CHECK
 struct heap_error *heap_filter_absent(struct heap_filter *filter);
+
+/** True if what heap_filter_absent() says is a field, or a value of it, though its types are there. */
+bool heap_filter_lacks_field(const struct heap_filter *filter);
 
 /** NULL is fine. */
 void heap_filter_destroy(struct heap_filter *filter);

@@ -380,7 +380,7 @@ static struct heap_error *resolve_object(const struct heap_filter_parsing *parsi
 	struct heap_filter_operand operand;
 
 	// cppcheck-suppress returnDanglingLifetime; an error does not refer to the operand
-	HEAP_TRY(parsing->resolve(parsing->context, word, &operand));
+	HEAP_TRY(parsing->host->resolve(parsing->host->context, word, &operand));
 	if (operand.object == HEAP_NO_OBJECT)
 		return heap_error_create(HEAP_ERROR_ABSENT,
 					 "%s: a variable, which is no object of the heap; `outrefs "
@@ -474,7 +474,8 @@ static struct heap_error *parse_field(const struct heap_filter_parsing *parsing,
 				      struct heap_term *term)
 {
 	term->kind = HEAP_TERM_FIELD;
-	return heap_field_test_create(parsing->snapshot, word, &parsing->text, &term->field);
+	return heap_field_test_create(parsing->snapshot, word, &parsing->text, parsing->host,
+				      &term->field);
 }
 
 // Marks the functions of that name, of those that words of the program point to.
@@ -535,7 +536,7 @@ static struct heap_error *parse_pointed_by(const struct heap_filter_parsing *par
 	struct heap_filter_operand operand;
 
 	// cppcheck-suppress returnDanglingLifetime; an error does not refer to the operand
-	HEAP_TRY(parsing->resolve(parsing->context, word, &operand));
+	HEAP_TRY(parsing->host->resolve(parsing->host->context, word, &operand));
 	term->kind = HEAP_TERM_POINTED_BY;
 	term->object = operand.object;
 	if (operand.object != HEAP_NO_OBJECT)

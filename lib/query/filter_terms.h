@@ -55,8 +55,7 @@ struct heap_term {
 
 struct heap_filter_parsing {
 	struct heap_snapshot *snapshot;
-	heap_filter_resolver *resolve;
-	void *context;
+	const struct heap_filter_host *host;
 	struct heap_text_options text; /**< for the term that is being parsed */
 	struct heap_error **absent;    /**< gets the first name that the snapshot does not have */
 };

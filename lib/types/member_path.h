@@ -3,7 +3,7 @@
 #define HEAP_MEMBER_PATH_H
 
 /**
- * Member paths, as in C, and the values of fields.
+ * Member paths, as in C.
  *
  *	struct table *table;                table->slots
  *	struct session *session;            session->peer.name[3]
@@ -34,30 +34,5 @@ bool heap_member_find(const struct heap_types *types, heap_type_id type, const c
 
 /** True if there is such a field, but in a virtual base, whose offset only the vtable knows. */
 bool heap_member_is_virtual(const struct heap_types *types, heap_type_id type, const char *path);
-
-enum heap_scalar_kind {
-	HEAP_SCALAR_UNSIGNED,
-	HEAP_SCALAR_SIGNED,
-	HEAP_SCALAR_REAL,
-	HEAP_SCALAR_POINTER,
-};
-
-struct heap_scalar {
-	enum heap_scalar_kind kind;
-	uint64_t number; /**< also pointers; two's complement if signed */
-	double real;     /**< the same as a real number; of pointers 0 */
-};
-
-/** True if a field is a number or a pointer, which heap_scalar_load() can read. */
-bool heap_scalar_is(const struct heap_types *types, heap_type_id type);
-
-/**
- * Reads the value of a field.
- *
- * @param bytes  [kept] of the whole
- * @return false if it is no scalar, or its bytes are not there
- */
-bool heap_scalar_load(const struct heap_types *types, const struct heap_member_place *place,
-		      const uint8_t *bytes, uint64_t kept, struct heap_scalar *result);
 
 #endif

@@ -165,6 +165,10 @@ static enum command_status find_in(struct session *session, int argc, char **arg
 	if (error)
 		return command_fail(session, error);
 	absent = heap_filter_absent(finding.filter);
+	if (finding.count_only && heap_filter_lacks_field(finding.filter)) {
+		heap_filter_destroy(finding.filter);
+		return command_fail(session, absent);
+	}
 	if (absent && !finding.count_only && !output_is_json(session->output)) {
 		heap_filter_destroy(finding.filter);
 		return tell_absent(session, absent);

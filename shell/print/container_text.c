@@ -5,12 +5,15 @@
 #include "shell/print/container_walk.h"
 #include "shell/base/format.h"
 
+#include "lib/snapshot/constants.h"
+
 #include <inttypes.h>
 #include <string.h>
 
 enum {
 	BRIEF_BYTES = 48,
 	SHORT_BYTES = 256,
+	MAX_CONSTANT = 1 << 20,
 	COW_HEADER = 24, // before the text of old std::strings: length, capacity, owners
 };
 
@@ -20,6 +23,24 @@ struct text {
 	uint64_t width;     // bytes of a character
 };
 
+// Text that is a constant of the program, which no object holds.
+static bool find_constant(struct session *session, uint64_t address, struct text *text)
+{
+	uint64_t size = text->length * text->width;
+	struct value *value = session_allocate(session, sizeof(*value));
+	char *bytes = size <= MAX_CONSTANT ? session_allocate(session, size + 1) : NULL;
+
+	if (!value || !bytes || heap_constants_read(session->snapshot, address, bytes, size) < size)
+		return false;
+	*value = (struct value){ .bytes = (const uint8_t *)bytes,
+				 .kept = size,
+				 .size = size,
+				 .object = HEAP_NO_OBJECT,
+				 .address = address };
+	text->bytes = (struct place){ value, 0, HEAP_NO_TYPE };
+	return true;
+}
+
 // Text in a block, whose characters are all there.
 static bool follow_text(struct session *session, const struct place *place, uint64_t address,
 			struct text *text)
@@ -27,7 +48,9 @@ static bool follow_text(struct session *session, const struct place *place, uint
 	if (text->length == 0)
 		return true;
 	return text->length <= UINT32_MAX && text->width > 0 && text->width <= 4 &&
-	       place_follow(session, place, address, text->length * text->width, &text->bytes);
+	       (place_follow(session, place, address, text->length * text->width, &text->bytes) ||
+		(heap_snapshot_find(session->snapshot, address) == HEAP_NO_OBJECT &&
+		 find_constant(session, address, text)));
 }
 
 static bool find_cow(struct session *session, const struct place *place, uint64_t address,

@@ -131,13 +131,34 @@ static const char *describe_time_point(struct session *session, const struct pla
 
 // --- others --------------------------------------------------------------------------------
 
+static bool find_path(const struct session *session, const struct place *place, struct place *text)
+{
+	return place_find(session, place, "_M_pathname", text) ||
+	       place_find(session, place, "__pn_", text);
+}
+
 static const char *describe_path(struct session *session, const struct place *place)
 {
-	struct place name;
+	struct place text;
 
-	return place_find(session, place, "_M_pathname", &name) ||
-			       place_find(session, place, "__pn_", &name)
-		       ? container_text_describe(session, &name)
+	return find_path(session, place, &text) ? container_text_describe(session, &text) : "";
+}
+
+static const char *describe_complex(struct session *session, const struct place *place)
+{
+	struct place value, imaginary;
+	const char *number, *other;
+
+	if (place_find(session, place, "_M_value", &value))
+		return value_describe(session, value.value, value.type, value.offset);
+	if (!place_find(session, place, "__re_", &value) ||
+	    !place_find(session, place, "__im_", &imaginary))
+		return "";
+	number = value_describe(session, value.value, value.type, value.offset);
+	other = value_describe(session, imaginary.value, imaginary.type, imaginary.offset);
+	return *number && *other
+		       ? session_format(session, "%s %c %si", number, *other == '-' ? '-' : '+',
+					other + (*other == '-'))
 		       : "";
 }
 
@@ -164,8 +185,10 @@ static const struct {
 	{ "condition_variable", describe_condition },
 	{ "chrono::duration", describe_chrono_duration },
 	{ "chrono::time_point", describe_time_point },
+	{ "complex", describe_complex },
 	{ "filesystem::path", describe_path },
 	{ "filesystem::__cxx11::path", describe_path },
+	{ "__fs::filesystem::path", describe_path },
 };
 
 const char *library_value_describe(struct session *session, const struct value *value,
@@ -185,4 +208,18 @@ const char *library_value_describe(struct session *session, const struct value *
 			return kinds[i].describe(session, &place);
 	}
 	return "";
+}
+
+const char *library_value_text(struct session *session, const struct place *place, size_t *length)
+{
+	struct place path;
+	size_t name_length;
+	const char *text, *name = place_standard_name(session, place->type, &name_length);
+
+	if (name_length >= 4 && strncmp(name + name_length - 4, "path", 4) == 0 &&
+	    find_path(session, place, &path))
+		return container_text_read(session, &path, length);
+	text = library_value_describe(session, place->value, place->type, place->offset);
+	*length = strlen(text);
+	return *text ? text : NULL;
 }

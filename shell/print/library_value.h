@@ -4,7 +4,7 @@
 
 /**
  * Structures of the C and C++ libraries that are one value for a person: locks, condition variables,
- * durations, paths.
+ * durations, paths, complex numbers.
  *
  *	lock = locked by thread 4242
  *	wake = condition variable, 2 threads wait
@@ -15,10 +15,13 @@
  * its bits/ headers), alone or inside a class of libstdc++ or libc++.
  */
 
-#include "shell/print/value.h"
+#include "shell/print/place.h"
 
 /** A value of @p type at @p offset in some words; "" if it is none of these, or was not kept. */
 const char *library_value_describe(struct session *session, const struct value *value,
 				   heap_type_id type, uint64_t offset);
+
+/** The same without the quotes of a text; NULL if it is none of these, or was not kept. */
+const char *library_value_text(struct session *session, const struct place *place, size_t *length);
 
 #endif

@@ -9,12 +9,15 @@
 #include "shell/print/part.h"
 #include "shell/print/room.h"
 
+#include "lib/types/scalar.h"
+
 #include <inttypes.h>
 #include <string.h>
 
 enum {
 	SHORT_BYTES = 256,
 	MAX_NESTING = 24,
+	OPAQUE_BYTES = 32,
 };
 
 // --- lines -------------------------------------------------------------------
@@ -79,29 +82,51 @@ static void print_integer(struct session *session, const struct heap_type *type,
 		output_number(session->output, name, value);
 }
 
-static long double load_float(const struct value *value, uint64_t offset, uint64_t size)
+// Reads any number. @return false if it is none, or was not kept
+static bool load_scalar(const struct session *session, const struct value *value, heap_type_id id,
+			uint64_t offset, struct heap_scalar *result)
 {
-	const uint8_t *at = value->bytes + offset;
-	long double number = 0;
-	float single;
-	double twice;
+	const struct heap_member_place place = { .type = id, .offset = offset };
 
-	if (size == sizeof(single)) {
-		memcpy(&single, at, sizeof(single));
-		number = single;
-	} else if (size == sizeof(twice)) {
-		memcpy(&twice, at, sizeof(twice));
-		number = twice;
-	} else if (size == sizeof(number)) {
-		memcpy(&number, at, sizeof(number));
-	}
-	return number;
+	return heap_scalar_load(&session->snapshot->types, &place, value->bytes, value->kept,
+				result);
 }
 
-// As many digits as a value of that size is sure to have.
-static const char *describe_float(struct session *session, long double number, uint64_t size)
+static const char *describe_number(struct session *session, const struct heap_type *type,
+				   const struct heap_scalar *scalar)
 {
-	return session_format(session, "%.*Lg", size == 4 ? 7 : 15, number);
+	char text[HEAP_SCALAR_TEXT];
+
+	if (scalar->kind <= HEAP_SCALAR_SIGNED && scalar->size <= 8)
+		return describe_integer(session, type, scalar->number, scalar->size * 8u);
+	heap_scalar_format(scalar, text);
+	return session_format(session, "%s", text);
+}
+
+// Readers of JSON have no integers of 16 bytes: those that need them are texts.
+static void number_json(struct session *session, const struct heap_type *type,
+			const struct heap_scalar *scalar, const char *text, const char *name)
+{
+	struct output *output = session->output;
+	bool is_signed = scalar->kind == HEAP_SCALAR_SIGNED;
+	uint64_t high = is_signed && scalar->number >> 63 ? UINT64_MAX : 0;
+
+	if (scalar->kind == HEAP_SCALAR_REAL) {
+		output_real(output, name, (double)scalar->real);
+	} else if (scalar->kind == HEAP_SCALAR_COMPLEX) {
+		output_open_object(output, name);
+		output_real(output, "real", (double)scalar->real);
+		output_real(output, "imaginary", (double)scalar->imaginary);
+		output_close(output);
+	} else if (scalar->high != high) {
+		output_string(output, name, text);
+	} else if (type->flags & HEAP_TYPE_BOOLEAN) {
+		output_boolean(output, name, scalar->number != 0);
+	} else if (is_signed) {
+		output_signed(output, name, (int64_t)scalar->number);
+	} else {
+		output_number(output, name, scalar->number);
+	}
 }
 
 // By name; a value that is several enumerators' bits together as A|B.
@@ -410,8 +435,7 @@ const char *value_describe(struct session *session, const struct value *value, h
 {
 	const struct heap_types *types = &session->snapshot->types;
 	const struct heap_type *type = &types->types[heap_types_strip(types, id)];
-	uint64_t size = heap_types_size(types, id);
-	unsigned bits = size < 8 ? (unsigned)size * 8 : 64;
+	struct heap_scalar scalar;
 	uint64_t pointer;
 
 	switch (type->kind) {
@@ -426,14 +450,26 @@ const char *value_describe(struct session *session, const struct value *value, h
 	default:
 		return container_describe(session, value, id, offset);
 	}
-	if (size == 0 || !value_is_kept(value, offset, size))
+	if (!load_scalar(session, value, id, offset, &scalar))
 		return "";
 	if (type->kind == HEAP_TYPE_ENUM)
-		return describe_enumerator(
-			session, type, sign_extend(value_load_integer(value, offset, size), bits));
-	if (type->flags & HEAP_TYPE_FLOAT)
-		return describe_float(session, load_float(value, offset, size), size);
-	return describe_integer(session, type, value_load_integer(value, offset, size), bits);
+		return describe_enumerator(session, type,
+					   sign_extend(scalar.number, scalar.size * 8u));
+	return describe_number(session, type, &scalar);
+}
+
+// Bytes whose meaning is not known, from the lowest address on.
+static void print_opaque(struct session *session, const struct value *value, uint64_t offset,
+			 uint64_t size, const char *name, int indent)
+{
+	uint64_t shown = size < OPAQUE_BYTES ? size : OPAQUE_BYTES;
+	const char *text = "";
+
+	for (uint64_t i = 0; i < shown; i++)
+		text = session_format(session, "%s%s%02x", text, i ? " " : "",
+				      value->bytes[offset + i]);
+	value_print_word(session, name, indent,
+			 session_format(session, "(bytes) %s%s", text, shown < size ? "…" : ""));
 }
 
 // A value that is no structure and no array. @return false if it was not kept
@@ -443,6 +479,7 @@ static bool print_scalar(struct session *session, const struct value *value, hea
 	const struct heap_types *types = &session->snapshot->types;
 	const struct heap_type *type = &types->types[heap_types_strip(types, id)];
 	uint64_t size = heap_types_size(types, id);
+	struct heap_scalar scalar;
 	uint64_t pointer;
 
 	if (type->kind == HEAP_TYPE_POINTER || type->kind == HEAP_TYPE_REFERENCE) {
@@ -453,17 +490,16 @@ static bool print_scalar(struct session *session, const struct value *value, hea
 	}
 	if (!value_is_kept(value, offset, size))
 		return false;
-	if (type->flags & HEAP_TYPE_FLOAT) {
-		long double number = load_float(value, offset, size);
-
-		value_begin_line(session, name, indent);
-		output_text(session->output, "%s\n", describe_float(session, number, size));
-		output_real(session->output, name, (double)number);
+	if (!load_scalar(session, value, id, offset, &scalar)) {
+		print_opaque(session, value, offset, size, name, indent);
 	} else if (type->kind == HEAP_TYPE_ENUM) {
 		value_print_word(session, name, indent, value_describe(session, value, id, offset));
 	} else {
-		print_integer(session, type, value_load_integer(value, offset, size),
-			      size < 8 ? (unsigned)size * 8 : 64, name, indent);
+		const char *text = describe_number(session, type, &scalar);
+
+		value_begin_line(session, name, indent);
+		output_text(session->output, "%s\n", text);
+		number_json(session, type, &scalar, text, name);
 	}
 	return true;
 }

@@ -3,10 +3,12 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/base/escape.h"
+#include "shell/print/value_word.h"
 #include "shell/series/series.h"
 #include "shell/words/operand.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 HEAP_MUST_CHECK
 static struct heap_error *resolve(void *context, const char *word,
@@ -21,6 +23,31 @@ static struct heap_error *resolve(void *context, const char *word,
 	*result = (struct heap_filter_operand){ operand.object, operand.root, operand.interior,
 						operand_size(session, &operand) };
 	return NULL;
+}
+
+// What a field of several members is, as `show` displays it.
+static bool describe(void *context, const struct heap_field_subject *subject,
+		     const struct heap_member_place *place, char *buffer, size_t size,
+		     size_t *length)
+{
+	struct session *session = context;
+	const void *mark = session_mark(session);
+	const struct value value = {
+		.bytes = subject->bytes,
+		.kept = subject->kept,
+		.size = subject->size,
+		.object = subject->offset ? HEAP_NO_OBJECT : subject->object,
+		.address = session->snapshot->address[subject->object] + subject->offset,
+	};
+	const struct place at = { &value, place->offset, place->type };
+	const char *text = value_word(session, &at, length);
+
+	if (text) {
+		*length = *length < size ? *length : size;
+		memcpy(buffer, text, *length);
+	}
+	session_release(session, mark);
+	return text != NULL;
 }
 
 struct heap_error *session_filter(struct session *session, int count, char **words,
@@ -42,9 +69,10 @@ struct heap_error *session_filter(struct session *session, int count, char **wor
 struct heap_error *session_filter_leniently(struct session *session, int count, char **words,
 					    struct heap_filter **result)
 {
+	const struct heap_filter_host host = { resolve, describe, session };
 	CLEANUP(heap_filter_cleanup) struct heap_filter *filter = NULL;
 
-	HEAP_TRY(heap_filter_parse(session->snapshot, count, words, resolve, session, &filter));
+	HEAP_TRY(heap_filter_parse(session->snapshot, count, words, &host, &filter));
 	if (heap_filter_needs_graph(filter))
 		HEAP_TRY(session_edges(session));
 	if (heap_filter_needs_dominators(filter))

@@ -81,7 +81,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		prepare();
 	for (char *word = strtok(text, "\n"); word && count < MAX_WORDS; word = strtok(NULL, "\n"))
 		words[count++] = word;
-	error = heap_filter_parse(snapshot, count, words, resolve, NULL, &filter);
+	error = heap_filter_parse(snapshot, count, words,
+				  &(struct heap_filter_host){ .resolve = resolve }, &filter);
 	if (!error)
 		ask(filter);
 	heap_error_destroy(error);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "t/unit/unit.h"
 
-#include "lib/types/member_path.h"
+#include "lib/types/scalar.h"
 
 #include <stdlib.h>
 #include <string.h>

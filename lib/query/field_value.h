@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef HEAP_FIELD_VALUE_H
+#define HEAP_FIELD_VALUE_H
+
+/** What of a field of several members is compared, as it is one value for a person. */
+
+#include "lib/types/member_path.h"
+
+/**
+ * Steps into a structure that has one member, as std::atomic, std::chrono::duration and std::unique_ptr do, and
+ * to the pointer of those that are a text or a pointer: std::string, std::shared_ptr.
+ */
+void heap_field_unwrap(const struct heap_types *types, struct heap_member_place *place);
+
+/** True for structures of the C, C++ and Rust libraries, which a person may take for one value. */
+bool heap_field_may_be_described(const struct heap_types *types, heap_type_id type);
+
+#endif
