@@ -17,6 +17,7 @@
 #include "lib/base/cache_directory.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/path.h"
+#include "lib/types/virtual_bases.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -405,6 +406,7 @@ static struct heap_error *gather(struct again *again)
 	HEAP_TRY(find_roots(again));
 	HEAP_TRY(functions_init(&capture->functions, &capture->image));
 	heap_types_resolve(&capture->snapshot.types);
+	HEAP_TRY(heap_virtual_bases_place(&capture->snapshot.types));
 	HEAP_TRY(containers_complete_types(&capture->snapshot.types));
 	HEAP_TRY(sites_find(capture, &knowledge));
 	return infer(again);

@@ -31,6 +31,7 @@
 #include "lib/base/escape.h"
 #include "lib/base/parallel.h"
 #include "lib/base/standard_streams.h"
+#include "lib/types/virtual_bases.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -178,6 +179,7 @@ static struct heap_error *gather(struct capture *capture)
 	HEAP_TRY(find_roots(capture));
 	HEAP_TRY(describe_functions(capture));
 	heap_types_resolve(&capture->snapshot.types);
+	HEAP_TRY(heap_virtual_bases_place(&capture->snapshot.types));
 	HEAP_TRY(containers_complete_types(&capture->snapshot.types));
 	HEAP_TRY(sites_find(capture, &knowledge));
 	progress_begin(HEAPSNAP_PHASE_TYPES, capture->objects.count);

@@ -19,19 +19,23 @@ void heap_embedded_deinit(struct heap_embedded *embedded)
 	heap_slot_table_deinit(&embedded->slots);
 }
 
-// The member of a structure that has a byte. A base without members of its own shares its place.
+// The member of a structure that has a byte. A base without members of its own shares its place; one with
+// virtual bases has the size that it has alone, so that the next one begins before it ends.
 static const struct heap_member *member_around(const struct heap_types *types,
 					       const struct heap_type *type, uint64_t offset)
 {
+	const struct heap_member *found = NULL;
+
 	for (uint32_t i = 0; i < type->members; i++) {
 		const struct heap_member *member = &types->members[type->first_member + i];
 
 		if (!(member->flags & HEAP_MEMBER_VIRTUAL_BASE) && offset >= member->offset &&
 		    offset - member->offset < heap_types_size(types, member->type) &&
-		    (offset > member->offset || heap_types_size(types, member->type) > 1))
-			return member;
+		    (offset > member->offset || heap_types_size(types, member->type) > 1) &&
+		    (!found || (found->flags & HEAP_MEMBER_BASE && member->offset > found->offset)))
+			found = member;
 	}
-	return NULL;
+	return found;
 }
 
 // True if a structure of the type begins at an offset into another one, at any depth.

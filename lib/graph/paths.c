@@ -491,11 +491,11 @@ static struct heap_error *find_fields(struct ranges *ranges, const char *type_na
 	while ((type = heap_types_find(types, type_name, type ? type + 1 : 0)) != HEAP_NO_TYPE) {
 		struct heap_member_place place;
 
-		if (heap_member_find(types, type, field, &place))
+		if (heap_member_is_virtual(types, type, field))
+			*is_virtual = true;
+		else if (heap_member_find(types, type, field, &place))
 			HEAP_TRY(add_range(ranges, heap_types_strip(types, type), place.offset,
 					   heap_types_size(types, place.type)));
-		else
-			*is_virtual = *is_virtual || heap_member_is_virtual(types, type, field);
 	}
 	return NULL;
 }

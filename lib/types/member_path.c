@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/types/member_path.h"
 
+#include "lib/types/virtual_bases.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -18,11 +20,18 @@ static const struct heap_type *stripped(const struct heap_types *types, heap_typ
 
 // --- names -------------------------------------------------------------------
 
+// What becomes of the virtual bases of a class that has no place for them.
+enum virtual_bases {
+	VIRTUAL_BASES_LEFT_OUT,
+	VIRTUAL_BASES_OF_OBJECT, // they are where an object has them that is no base itself
+	VIRTUAL_BASES_ANYWHERE,  // searched, without an offset
+};
+
 struct search {
 	const struct heap_types *types;
 	const char *name;
 	size_t length;
-	bool through_virtual; // also search virtual bases, whose offset is unknown
+	enum virtual_bases virtual_bases;
 	unsigned visits;
 };
 
@@ -36,7 +45,8 @@ static bool is_named(const struct search *search, const struct heap_member *memb
 
 static bool is_transparent(const struct search *search, const struct heap_member *member)
 {
-	return (search->through_virtual || !(member->flags & HEAP_MEMBER_VIRTUAL_BASE)) &&
+	return (search->virtual_bases == VIRTUAL_BASES_ANYWHERE ||
+		!(member->flags & HEAP_MEMBER_VIRTUAL_BASE)) &&
 	       ((member->flags & HEAP_MEMBER_BASE) || member->name == 0);
 }
 
@@ -109,6 +119,27 @@ static bool find_element(const struct heap_types *types, uint64_t index, bool in
 	return true;
 }
 
+// The same in a virtual base of an object of its own.
+static bool find_in_virtual_base(struct search *search, struct heap_member_place *place)
+{
+	struct heap_virtual_base bases[HEAP_VIRTUAL_BASES];
+	size_t count = search->virtual_bases == VIRTUAL_BASES_OF_OBJECT
+			       ? heap_virtual_bases_find(search->types, place->type, bases)
+			       : 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct heap_member_place inside = { bases[i].type, place->offset + bases[i].offset,
+						    0, 0 };
+
+		search->visits = 0;
+		if (find_member(search, 0, &inside)) {
+			*place = inside;
+			return true;
+		}
+	}
+	return false;
+}
+
 // Moves @p place to the member that `at` begins with. The name may contain dots, as that of a pointer
 // to a vtable does; the shortest one counts. @return the rest of the path, or NULL
 static const char *follow_name(struct search *search, const char *at,
@@ -120,7 +151,7 @@ static const char *follow_name(struct search *search, const char *at,
 		const char *end = at + search->length;
 
 		search->visits = 0;
-		if (find_member(search, 0, place))
+		if (find_member(search, 0, place) || find_in_virtual_base(search, place))
 			return end;
 		if (*end != '.')
 			break;
@@ -130,10 +161,10 @@ static const char *follow_name(struct search *search, const char *at,
 }
 
 static bool find_path(const struct heap_types *types, heap_type_id type, const char *path,
-		      bool through_virtual, struct heap_member_place *result)
+		      enum virtual_bases virtual_bases, struct heap_member_place *result)
 {
 	struct heap_member_place place = { .type = type };
-	struct search search = { .types = types, .through_virtual = through_virtual };
+	struct search search = { .types = types, .virtual_bases = virtual_bases };
 
 	if (type == HEAP_NO_TYPE || type >= types->count)
 		return false;
@@ -158,12 +189,12 @@ bool heap_member_find(const struct heap_types *types, heap_type_id type, const c
 {
 	uint64_t before;
 
-	if (find_path(types, type, path, false, result))
+	if (find_path(types, type, path, VIRTUAL_BASES_OF_OBJECT, result))
 		return true;
 	if (type == HEAP_NO_TYPE || type >= types->count)
 		return false;
 	type = heap_types_shared(types, heap_types_strip(types, type), &before);
-	if (type == HEAP_NO_TYPE || !find_path(types, type, path, false, result))
+	if (type == HEAP_NO_TYPE || !find_path(types, type, path, VIRTUAL_BASES_OF_OBJECT, result))
 		return false;
 	result->offset += before;
 	return true;
@@ -173,6 +204,6 @@ bool heap_member_is_virtual(const struct heap_types *types, heap_type_id type, c
 {
 	struct heap_member_place place;
 
-	return !find_path(types, type, path, false, &place) &&
-	       find_path(types, type, path, true, &place);
+	return !find_path(types, type, path, VIRTUAL_BASES_LEFT_OUT, &place) &&
+	       find_path(types, type, path, VIRTUAL_BASES_ANYWHERE, &place);
 }

@@ -32,7 +32,10 @@ struct heap_member_place {
 bool heap_member_find(const struct heap_types *types, heap_type_id type, const char *path,
 		      struct heap_member_place *result);
 
-/** True if there is such a field, but in a virtual base, whose offset only the vtable knows. */
+/**
+ * True if there is such a field, but in a virtual base, which lies elsewhere in objects of derived classes.
+ * heap_member_find() tells where it is in others.
+ */
 bool heap_member_is_virtual(const struct heap_types *types, heap_type_id type, const char *path);
 
 #endif

@@ -3,6 +3,7 @@
  * types: the types of objects, and one of them as C source.
  */
 #include "lib/query/absent.h"
+#include "lib/types/virtual_bases.h"
 #include "shell/command.h"
 #include "shell/print/describe.h"
 #include "shell/base/table.h"
@@ -140,6 +141,8 @@ static void print_member_text(struct definition *definition, const struct heap_m
 		print_members(&inner, id, offset);
 		indent(definition);
 		output_text(output, "}%s%s", *name ? " " : "", name);
+	} else if (member->flags & HEAP_MEMBER_VIRTUAL_BASE) {
+		output_text(output, "/* virtual base */ %s", describe_type(session, member->type));
 	} else if (member->flags & HEAP_MEMBER_BASE) {
 		output_text(output, "/* base */ %s", describe_type(session, member->type));
 	} else {
@@ -179,6 +182,56 @@ static uint64_t end_of(const struct heap_member *member, uint64_t offset, uint64
 	return offset + size;
 }
 
+// Bytes of a member. A base that has virtual bases is smaller than an object of its class, for they lie elsewhere.
+static uint64_t size_of(const struct heap_types *types, const struct heap_type *type,
+			uint32_t number)
+{
+	const struct heap_member *members = &types->members[type->first_member];
+	uint64_t size = heap_types_size(types, members[number].type);
+	uint64_t start = members[number].offset;
+
+	for (uint32_t i = number + 1; members[number].flags & HEAP_MEMBER_BASE && i < type->members;
+	     i++) {
+		if (members[i].offset > start && members[i].offset - start < size)
+			return members[i].offset - start;
+	}
+	return size;
+}
+
+static bool has_virtual_base(const struct heap_types *types, const struct heap_type *type)
+{
+	for (uint32_t i = 0; i < type->members; i++) {
+		if (types->members[type->first_member + i].flags & HEAP_MEMBER_VIRTUAL_BASE)
+			return true;
+	}
+	return false;
+}
+
+// The virtual bases of an object of the class alone, with their places in it. @return false: they are not known
+static bool print_virtual_bases(struct definition *definition, heap_type_id id, uint64_t base)
+{
+	const struct heap_types *types = &definition->session->snapshot->types;
+	struct heap_virtual_base bases[HEAP_VIRTUAL_BASES];
+	size_t count = heap_virtual_bases_find(types, id, bases);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct heap_member member = {
+			.type = bases[i].type,
+			.offset = bases[i].offset,
+			.flags = HEAP_MEMBER_BASE | HEAP_MEMBER_VIRTUAL_BASE,
+		};
+		uint64_t offset = base + member.offset;
+		uint64_t size = heap_types_size(types, member.type);
+
+		print_member_text(definition, &member, "", offset, size);
+		if (definition->indent == 1)
+			print_member_json(definition->session, &member, size);
+		if (offset + size > definition->end)
+			definition->end = offset + size;
+	}
+	return count > 0;
+}
+
 // @param base  of the structure, in the outermost one
 static void print_members(struct definition *definition, heap_type_id id, uint64_t base)
 {
@@ -188,11 +241,14 @@ static void print_members(struct definition *definition, heap_type_id id, uint64
 	definition->end = base;
 	for (uint32_t i = 0; i < type->members && session_take_line(definition->session); i++) {
 		const struct heap_member *member = &types->members[type->first_member + i];
-		uint64_t size = heap_types_size(types, member->type);
+		uint64_t size = size_of(types, type, i);
 		uint64_t offset = base + member->offset;
 		const char *name =
 			describe_name(definition->session, heap_types_string(types, member->name));
 
+		// They follow, or are somewhere.
+		if (member->flags & HEAP_MEMBER_VIRTUAL_BASE)
+			continue;
 		if (!definition->is_union && offset > definition->end)
 			print_gap(definition, "a hole of", offset - definition->end, "");
 		print_member_text(definition, member, name, offset, size);
@@ -201,7 +257,10 @@ static void print_members(struct definition *definition, heap_type_id id, uint64
 		if (end_of(member, offset, size) > definition->end)
 			definition->end = end_of(member, offset, size);
 	}
-	if (!definition->is_union && definition->end - base < type->size)
+	if (!print_virtual_bases(definition, id, base) && has_virtual_base(types, type))
+		print_gap(definition, "virtual bases, in", type->size - (definition->end - base),
+			  "");
+	else if (!definition->is_union && definition->end - base < type->size)
 		print_gap(definition, "", type->size - (definition->end - base), " of padding");
 }
 

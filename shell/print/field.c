@@ -100,7 +100,8 @@ static const struct heap_member *find_leading(const struct heap_types *types,
 	return NULL;
 }
 
-// The member at that offset; of a union, the one that is a pointer if there is one.
+// The member at that offset; of a union, the one that is a pointer if there is one. A base with virtual bases has
+// the size that it has alone, so that the next member begins before it ends.
 static const struct heap_member *find_member(const struct heap_types *types,
 					     const struct heap_type *type, uint64_t offset)
 {
@@ -111,7 +112,7 @@ static const struct heap_member *find_member(const struct heap_types *types,
 
 		if (!covers(types, type, i, offset))
 			continue;
-		if (!found ||
+		if (!found || (found->flags & HEAP_MEMBER_BASE && member->offset > found->offset) ||
 		    (!holds_pointer(types, found->type) &&
 		     (holds_pointer(types, member->type) || type->kind != HEAP_TYPE_UNION)))
 			found = member;

@@ -10,6 +10,7 @@
 #include "shell/print/room.h"
 
 #include "lib/types/scalar.h"
+#include "lib/types/virtual_bases.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -281,11 +282,36 @@ static bool is_empty_base(const struct session *session, const struct heap_membe
 	return (member->flags & HEAP_MEMBER_BASE) && type->members == 0 && type->size == 1;
 }
 
-static void print_members(struct session *session, const struct value *value,
-			  const struct heap_type *type, uint64_t offset, int indent,
-			  enum value_limit limit)
+static void print_compound(struct session *session, const struct value *value,
+			   const struct heap_type *type, uint64_t offset, const char *name,
+			   int indent, enum value_limit limit, bool is_base);
+
+// A base class, whose virtual bases are those of the object around it.
+static void print_base(struct session *session, const struct value *value,
+		       const struct heap_member *member, uint64_t offset, int indent,
+		       enum value_limit limit)
 {
 	const struct heap_types *types = &session->snapshot->types;
+	const struct heap_type *type = &types->types[heap_types_strip(types, member->type)];
+	struct heap_virtual_base bases[HEAP_VIRTUAL_BASES];
+	const char *name = member_name(session, member);
+
+	if (heap_virtual_bases_find(types, member->type, bases) > 0 && session_take_line(session))
+		print_compound(session, value, type, offset, name, indent, limit, true);
+	else
+		value_print(session, value, member->type, offset, name, indent, limit);
+}
+
+// @param is_base  it is a base class of what is around it
+static void print_members(struct session *session, const struct value *value,
+			  const struct heap_type *type, uint64_t offset, int indent,
+			  enum value_limit limit, bool is_base)
+{
+	const struct heap_types *types = &session->snapshot->types;
+	struct heap_virtual_base bases[HEAP_VIRTUAL_BASES];
+	size_t placed = is_base ? 0
+				: heap_virtual_bases_find(
+					  types, (heap_type_id)(type - types->types), bases);
 	struct room room;
 
 	room_begin(&room, session, type);
@@ -301,12 +327,22 @@ static void print_members(struct session *session, const struct value *value,
 			continue;
 		if (member->flags & HEAP_MEMBER_BIT_FIELD)
 			print_bit_field(session, value, member, offset + member->offset, indent);
+		else if (member->flags & HEAP_MEMBER_VIRTUAL_BASE && placed > 0)
+			continue;
 		else if (member->flags & HEAP_MEMBER_VIRTUAL_BASE)
 			value_print_word(session, member_name(session, member), indent,
 					 "(virtual base)");
+		else if (member->flags & HEAP_MEMBER_BASE)
+			print_base(session, value, member, offset + member->offset, indent, limit);
 		else
 			value_print(session, value, member->type, offset + member->offset,
 				    member_name(session, member), indent, limit);
+	}
+	for (size_t i = 0; i < placed; i++) {
+		const struct heap_member base = { .type = bases[i].type,
+						  .flags = HEAP_MEMBER_BASE };
+
+		print_base(session, value, &base, offset + bases[i].offset, indent, limit);
 	}
 	room_end(&room);
 }
@@ -318,7 +354,7 @@ void value_print_fields(struct session *session, const struct value *value, heap
 	const struct heap_type *type = &types->types[heap_types_strip(types, id)];
 
 	if (type->kind == HEAP_TYPE_STRUCT || type->kind == HEAP_TYPE_CLASS)
-		print_members(session, value, type, offset, indent, limit);
+		print_members(session, value, type, offset, indent, limit, false);
 }
 
 // True if a value's bytes were not kept, nor does it have pointers, which are known from the edges.
@@ -336,7 +372,7 @@ static bool is_lost(const struct session *session, const struct value *value, ui
 
 static void print_compound(struct session *session, const struct value *value,
 			   const struct heap_type *type, uint64_t offset, const char *name,
-			   int indent, enum value_limit limit)
+			   int indent, enum value_limit limit, bool is_base)
 {
 	// Members of an anonymous structure belong to the structure around it, as in C.
 	bool anonymous = name && name[0] == '(';
@@ -356,7 +392,7 @@ static void print_compound(struct session *session, const struct value *value,
 	if (!anonymous)
 		output_open_object(session->output, name);
 	room = room_take_braces(session);
-	print_members(session, value, type, offset, indent + 2, limit);
+	print_members(session, value, type, offset, indent + 2, limit, is_base);
 	session->room = room;
 	if (!anonymous)
 		output_close(session->output);
@@ -541,7 +577,7 @@ void value_print(struct session *session, const struct value *value, heap_type_i
 			break;
 		// fall through
 	case HEAP_TYPE_UNION:
-		print_compound(session, value, type, offset, name, indent, limit);
+		print_compound(session, value, type, offset, name, indent, limit, false);
 		break;
 	case HEAP_TYPE_ARRAY:
 		print_array(session, value, type, offset, name, indent, limit);
@@ -568,7 +604,7 @@ void value_print_members_at(struct session *session, const struct value *value, 
 	if (container_print(session, value, id, offset, "value", indent, limit))
 		return;
 	output_open_object(session->output, "fields");
-	print_members(session, value, type, offset, indent, limit);
+	print_members(session, value, type, offset, indent, limit, false);
 	output_close(session->output);
 }
 
