@@ -104,6 +104,20 @@ static void note_conflict(struct inference *inference, struct weights *weights,
 				   conflict->fits);
 }
 
+// True for a node of the standard library's list, which begins with the link for which its neighbours take it. The
+// list itself begins with such a link, too, and may be a block of its own.
+static bool is_list_node(const struct heap_types *types, heap_type_id id)
+{
+	static const char *const names[] = { "std::_List_node<", "std::__1::__list_node<" };
+	const char *name = heap_types_string(types, types->types[id].name);
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (strncmp(name, names[i], strlen(names[i])) == 0)
+			return true;
+	}
+	return false;
+}
+
 // True if a block has, at a place inside it, what a type begins with: its base, or the link with which its list ends.
 // A container's pointers to nodes lead to that, too.
 static bool has_beginning(const struct inference *inference, heap_object_id target,
@@ -111,7 +125,9 @@ static bool has_beginning(const struct inference *inference, heap_object_id targ
 {
 	const struct heap_types *types = inference->layouts.types;
 
-	for (int depth = 0; interior > 0 && depth < MAX_BASES; depth++) {
+	if (interior == 0 && !is_list_node(types, pointee))
+		return false;
+	for (int depth = 0; depth < MAX_BASES; depth++) {
 		const struct heap_type *type = &types->types[pointee];
 
 		if (!layouts_is_compound(&inference->layouts, pointee) ||
@@ -156,8 +172,8 @@ static struct heap_error *weigh(const struct inference *inference, bool finds_su
 		if (names_type(&capture->names, target) == pointee ||
 		    inference_has(inference, target, pointee, interior))
 			return finds_support ? heap_array_append(&part->supported, target) : NULL;
-		if (interior > 0 && (inference_is_raw(inference, target, interior) ||
-				     has_beginning(inference, target, pointee, interior)))
+		if ((interior > 0 && inference_is_raw(inference, target, interior)) ||
+		    has_beginning(inference, target, pointee, interior))
 			return NULL;
 		against = pointee;
 		if (interior == 0)
