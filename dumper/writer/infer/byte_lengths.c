@@ -10,6 +10,8 @@ enum {
 	MIN_POINTERS = 8, // that lead to such blocks
 	AGREEING = 95,    // per cent of them
 	SIZES = 3,        // of the blocks, at least
+	EXACT_SIZES = 2,  // of so many that sizes are known exactly
+	MANY = 16,
 };
 
 static bool has_edges(const struct inference *inference, heap_object_id object)
@@ -38,7 +40,7 @@ static bool may_be_bytes(const struct inference *inference, const struct byte_po
 			 uint32_t count)
 {
 	uint64_t sizes[SIZES];
-	uint32_t found = 0;
+	uint32_t found = 0, wanted = count >= MANY ? EXACT_SIZES : SIZES;
 
 	for (uint32_t i = 0; i < count; i++) {
 		heap_object_id target = pointers[i].target;
@@ -48,12 +50,14 @@ static bool may_be_bytes(const struct inference *inference, const struct byte_po
 		if (claims_are_good(&inference->claims, target) &&
 		    layouts_is_compound(&inference->layouts, inference_type(inference, target)))
 			return false;
+		if (inference_slack(inference, target) > 0)
+			wanted = SIZES;
 		while (at < found && sizes[at] != size)
 			at++;
 		if (at == found && found < SIZES)
 			sizes[found++] = size;
 	}
-	return count >= MIN_POINTERS && found == SIZES;
+	return count >= MIN_POINTERS && found >= wanted;
 }
 
 bool byte_lengths_find(const struct inference *inference, heap_type_id type, uint64_t offset,

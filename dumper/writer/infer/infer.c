@@ -23,6 +23,7 @@
 #include "dumper/writer/base/progress.h"
 #include "dumper/writer/infer/libc_blocks.h"
 #include "dumper/writer/infer/library_types.h"
+#include "dumper/writer/infer/own_methods.h"
 #include "dumper/writer/infer/payloads.h"
 #include "dumper/writer/infer/pointer_tables.h"
 #include "dumper/writer/infer/pool_texts.h"
@@ -362,6 +363,8 @@ static struct heap_error *advance(struct inference *inference, int small, uint64
 		HEAP_TRY(pools_cut(inference, false, named));
 	if (*named == 0 && pass(inference, &inference->payloads, FEW_NEW))
 		HEAP_TRY(payloads_find(inference, named));
+	if (*named == 0 && pass(inference, &inference->own_methods, FEW_NEW))
+		HEAP_TRY(own_methods_claim(inference, named));
 	if (*named == 0 && pass(inference, &inference->void_contents, FEW_NEW))
 		HEAP_TRY(void_pointers_claim(inference, true, named));
 	if (*named == 0 && pass(inference, &inference->few, FEW_NEW))

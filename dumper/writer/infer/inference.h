@@ -83,6 +83,7 @@ struct inference {
 	struct gate unions;        /**< learning the tags of unions */
 	struct gate voids;         /**< finding the types that void pointers lead to */
 	struct gate void_contents; /**< likewise, by content */
+	struct gate own_methods;   /**< asking the method tables with which blocks begin */
 	struct gate beside;        /**< finding the structs that enums beside void pointers name */
 	struct gate tables;        /**< finding tables of buckets */
 	struct gate lengths;       /**< finding the lengths of arrays */
