@@ -205,6 +205,9 @@ $(BUILD)/t/unit/inflate.t: UNIT_LIBS += $(DEFLATE_LIBS)
 # Counts how many DIEs are read.
 $(BUILD)/t/unit/dwarf_types.t: UNIT_LIBS += -Wl,--wrap=heap_dwarf_dies_read
 
+# Counts how often contents are read.
+$(BUILD)/t/unit/snapshot.t: UNIT_LIBS += -Wl,--wrap=heap_file_read_bytes
+
 # The part of the writer that reads core files, and finds blocks by the structures of allocators.
 WALKS := $(patsubst %,dumper/writer/scan/%.c,births block_grid blocks blocks_glibc blocks_jemalloc blocks_mimalloc blocks_mimalloc3 \
 	blocks_musl blocks_tcmalloc core_file glibc_chunks glibc_free glibc_mapped glibc_recovery glibc_states image \

@@ -321,6 +321,50 @@ static void without_contents_nothing_is_kept(void **state)
 	assert_content(&sample, 3, 1000, 0);
 }
 
+struct heap_error *__real_heap_file_read_bytes(const struct heap_file *file,
+					       const struct heap_section *section, uint64_t first,
+					       uint64_t count, uint8_t *result);
+struct heap_error *__wrap_heap_file_read_bytes(const struct heap_file *file,
+					       const struct heap_section *section, uint64_t first,
+					       uint64_t count, uint8_t *result);
+
+static unsigned reads; // of bytes from the file
+
+struct heap_error *__wrap_heap_file_read_bytes(const struct heap_file *file,
+					       const struct heap_section *section, uint64_t first,
+					       uint64_t count, uint8_t *result)
+{
+	reads++;
+	return __real_heap_file_read_bytes(file, section, first, count, result);
+}
+
+// As along a list: what was decompressed once is not decompressed again.
+static void contents_are_read_once(void **state)
+{
+	(void)state;
+	struct heap_snapshot many = sample_crowd();
+	struct heap_snapshot *snapshot;
+	size_t length;
+	uint8_t *file = sample_bytes(&many, &length);
+	uint64_t kept = 0;
+
+	snapshot = sample_open(file, length);
+	sample_check(heap_snapshot_load(snapshot, HEAP_COLUMN_ADDRESS | HEAP_COLUMN_SIZE));
+	for (uint32_t i = 0; i < SAMPLE_CROWD; i++)
+		kept += many.size[i];
+	assert_true(kept / HEAP_BLOCK_ELEMENTS >= 3);
+	reads = 0;
+	for (uint32_t i = 0; i < SAMPLE_CROWD; i++)
+		assert_content(snapshot, i * 1999 % SAMPLE_CROWD, 10,
+			       many.size[i * 1999 % SAMPLE_CROWD] < 10
+				       ? many.size[i * 1999 % SAMPLE_CROWD]
+				       : 10);
+	// Readahead may read a block a second time, where two follow each other.
+	assert_in_range(reads, 3, 2 * (kept / HEAP_BLOCK_ELEMENTS + 1));
+	heap_snapshot_close(snapshot);
+	free(file);
+}
+
 static void contents_are_read_in_any_order(void **state)
 {
 	(void)state;
@@ -401,4 +445,5 @@ UNIT_TESTS("snapshot", ON_SAMPLE(info_round_trips), ON_SAMPLE(tables_round_trip)
 	   ON_SAMPLE(targets_of_arrays_are_stored_as_differences),
 	   ON_SAMPLE(objects_are_found_by_address), ON_SAMPLE(contents_are_kept_up_to_the_limit),
 	   ON_SAMPLE(without_contents_nothing_is_kept), ON_SAMPLE(contents_are_read_in_any_order),
-	   ON_SAMPLE(errors_of_the_reader_end_the_writing), ON_SAMPLE(a_full_disk_is_told))
+	   ON_SAMPLE(contents_are_read_once), ON_SAMPLE(errors_of_the_reader_end_the_writing),
+	   ON_SAMPLE(a_full_disk_is_told))
