@@ -9,6 +9,7 @@
 #include "shell/print/describe.h"
 #include "shell/base/format.h"
 #include "shell/base/table.h"
+#include "shell/tables/site_rows.h"
 #include "shell/series/filter.h"
 
 #include <inttypes.h>
@@ -42,7 +43,8 @@ struct counting {
 	struct heap_filter *filter;
 	uint8_t *matches; // bits: the objects that the filter matches; NULL: all
 	enum grouping grouping;
-	struct group *groups; // [count]
+	const heap_site_id *site_rows; // those of sites that print alike
+	struct group *groups;          // [count]
 	uint32_t count;
 };
 
@@ -59,14 +61,15 @@ static uint32_t size_class(uint64_t size)
 	return size ? 64 - (uint32_t)__builtin_clzll(size) : 0;
 }
 
-static uint32_t group_of(const struct heap_snapshot *snapshot, heap_object_id object,
-			 enum grouping grouping)
+static uint32_t group_of(const struct counting *counting, heap_object_id object)
 {
-	switch (grouping) {
+	const struct heap_snapshot *snapshot = counting->session->snapshot;
+
+	switch (counting->grouping) {
 	case BY_TYPE:
 		return snapshot->type[object];
 	case BY_SITE:
-		return snapshot->site[object];
+		return counting->site_rows[snapshot->site[object]];
 	case BY_SIZE:
 		return size_class(snapshot->size[object]);
 	case BY_MODULE:
@@ -217,13 +220,14 @@ static struct block_class *classify_blocks(const struct counting *counting, uint
 	struct session *session = counting->session;
 	const struct heap_snapshot *snapshot = session->snapshot;
 	uint32_t *slots = session_allocate(session, (snapshot->site_count + 1) * sizeof(*slots));
+	const heap_site_id *rows = counting->site_rows;
 	struct block_class *classes;
 	uint32_t sites = 0, used = 0;
 
 	for (heap_object_id i = 0; slots && i < snapshot->object_count; i++) {
 		if (is_counted(counting, i) && is_untyped(snapshot, i) &&
-		    slots[snapshot->site[i]] == 0)
-			slots[snapshot->site[i]] = ++sites;
+		    slots[rows[snapshot->site[i]]] == 0)
+			slots[rows[snapshot->site[i]]] = ++sites;
 	}
 	classes = session_allocate(session, ((size_t)sites + 1) * SIZE_CLASSES * sizeof(*classes));
 	if (!slots || !classes)
@@ -232,9 +236,10 @@ static struct block_class *classify_blocks(const struct counting *counting, uint
 		uint64_t size = snapshot->size[i];
 
 		if (is_counted(counting, i) && is_untyped(snapshot, i))
-			add_block(&classes[(size_t)(slots[snapshot->site[i]] - 1) * SIZE_CLASSES +
+			add_block(&classes[(size_t)(slots[rows[snapshot->site[i]]] - 1) *
+						   SIZE_CLASSES +
 					   size_class(size)],
-				  size, snapshot->site[i]);
+				  size, rows[snapshot->site[i]]);
 	}
 	for (size_t i = 0; i < (size_t)sites * SIZE_CLASSES; i++) {
 		if (classes[i].objects > 0)
@@ -392,10 +397,9 @@ static void count_matching_parts(const struct counting *counting)
 	for (uint32_t i = 0; snapshot->parts && i < snapshot->part_count; i++) {
 		const struct heap_part *part = &snapshot->parts[i];
 		uint64_t size = heap_snapshot_part_size(snapshot, part);
-		uint32_t key = counting->grouping == BY_TYPE ? part->type
-			       : counting->grouping == BY_SIZE
-				       ? size_class(size)
-				       : group_of(snapshot, part->object, counting->grouping);
+		uint32_t key = counting->grouping == BY_TYPE   ? part->type
+			       : counting->grouping == BY_SIZE ? size_class(size)
+							       : group_of(counting, part->object);
 
 		if (!is_counted(counting, part->object) &&
 		    heap_filter_matches_part(counting->filter, part))
@@ -424,6 +428,7 @@ static struct heap_error *count_groups(struct counting *counting)
 	HEAP_TRY(heap_snapshot_load(snapshot, HEAP_COLUMN_SIZE | HEAP_COLUMN_TYPE |
 						      HEAP_COLUMN_SITE | HEAP_COLUMN_EVIDENCE |
 						      HEAP_COLUMN_BIRTH | HEAP_COLUMN_TAG));
+	HEAP_TRY(site_rows_find(session, &counting->site_rows));
 	// Without its parts a pool is a block.
 	if (counting->grouping == BY_TYPE || counting->filter)
 		heap_error_destroy(heap_snapshot_load(snapshot, HEAP_COLUMN_PARTS));
@@ -435,8 +440,8 @@ static struct heap_error *count_groups(struct counting *counting)
 		HEAP_TRY(find_matches(counting));
 	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
 		if (is_counted(counting, i))
-			add_to_group(&counting->groups[group_of(snapshot, i, counting->grouping)],
-				     snapshot->size[i], snapshot->evidence[i]);
+			add_to_group(&counting->groups[group_of(counting, i)], snapshot->size[i],
+				     snapshot->evidence[i]);
 	}
 	if (counting->grouping == BY_TYPE)
 		count_parts(counting);

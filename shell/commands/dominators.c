@@ -13,6 +13,7 @@
 #include "shell/print/node.h"
 #include "shell/base/format.h"
 #include "shell/base/table.h"
+#include "shell/tables/site_rows.h"
 #include "shell/series/filter.h"
 #include "shell/words/operand.h"
 #include "shell/print/part.h"
@@ -638,18 +639,40 @@ static void print_group_sum(struct session *session, const struct group_sum *sum
 	output_close(output);
 }
 
+// The rows of all nodes' sites.
+HEAP_MUST_CHECK
+static struct heap_error *find_rows(struct session *session, const struct heap_snapshot *nodes,
+				    const uint32_t **result)
+{
+	uint32_t *rows =
+		session_allocate(session, ((size_t)nodes->object_count + 1) * sizeof(*rows));
+	const heap_site_id *row_of;
+
+	if (!rows)
+		return heap_error_out_of_memory();
+	HEAP_TRY(site_rows_find(session, &row_of));
+	for (heap_node_id i = 0; i < nodes->object_count; i++)
+		rows[i] = row_of[nodes->site[i]];
+	*result = rows;
+	return NULL;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *sum_by(struct session *session, const char *by, uint32_t count,
 				 struct group_sum **sums)
 {
 	const struct heap_snapshot *nodes;
+	const uint32_t *rows;
 	bool by_site = strcmp(by, "site") == 0;
 
 	if (!by_site && strcmp(by, "type") != 0)
 		return heap_error_create(HEAP_ERROR_ARGUMENT, "--by %s: not type or site", by);
 	HEAP_TRY(session_node_kinds(session, &nodes));
 	HEAP_TRY(session_dominator_tree(session));
-	return sum_groups(session, nodes, by_site ? nodes->site : nodes->type, count, sums);
+	if (!by_site)
+		return sum_groups(session, nodes, nodes->type, count, sums);
+	HEAP_TRY(find_rows(session, nodes, &rows));
+	return sum_groups(session, nodes, rows, count, sums);
 }
 
 static enum command_status retained_by_group(struct session *session, const char *by,

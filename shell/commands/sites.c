@@ -8,6 +8,7 @@
 #include "shell/print/describe.h"
 #include "shell/base/format.h"
 #include "shell/base/table.h"
+#include "shell/tables/site_rows.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/hash_table.h"
 
@@ -84,34 +85,6 @@ static void print_sum(struct session *session, const struct sum *sum, const stru
 
 // --- the list ----------------------------------------------------------------
 
-static bool is_one_line(const struct heap_site *one, const struct heap_site *other)
-{
-	return one->line != 0 && one->line == other->line && one->file == other->file &&
-	       one->function == other->function && one->module == other->module &&
-	       one->flags == other->flags;
-}
-
-// The first site of each one's line: a line may allocate at several addresses.
-HEAP_MUST_CHECK
-static struct heap_error *find_first_of_line(const struct heap_snapshot *snapshot,
-					     heap_site_id *first)
-{
-	CLEANUP_HASH_TABLE struct heap_hash_table table = { 0 };
-
-	for (heap_site_id i = 0; i < snapshot->site_count; i++) {
-		const struct heap_site *site = &snapshot->sites[i];
-		uint64_t hash = heap_hash_pair(site->function, site->line);
-
-		first[i] = heap_hash_find(&table, hash, other,
-					  is_one_line(&snapshot->sites[other], site));
-		if (first[i] != HEAP_HASH_NONE)
-			continue;
-		first[i] = i;
-		HEAP_TRY(heap_hash_add(&table, hash, i));
-	}
-	return NULL;
-}
-
 // Notes for whom an object was allocated.
 static void add_caller(const struct heap_snapshot *snapshot, struct sum *sum, heap_object_id object)
 {
@@ -142,11 +115,10 @@ static enum command_status print_list(struct session *session, const struct opti
 	const struct heap_snapshot *snapshot = session->snapshot;
 	struct output *output = session->output;
 	struct sum *sums = session_allocate(session, (snapshot->site_count + 1) * sizeof(*sums));
-	heap_site_id *first =
-		session_allocate(session, (snapshot->site_count + 1) * sizeof(*first));
+	const heap_site_id *first = NULL;
 	struct sum all = { 0 };
 	struct heap_error *error =
-		sums && first ? find_first_of_line(snapshot, first) : heap_error_out_of_memory();
+		sums ? site_rows_find(session, &first) : heap_error_out_of_memory();
 
 	if (error)
 		return command_fail(session, error);

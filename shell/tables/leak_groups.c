@@ -4,24 +4,26 @@
 #include "lib/base/array.h"
 #include "shell/print/backtrace.h"
 #include "shell/print/describe.h"
+#include "shell/tables/site_rows.h"
 
 #include <stdlib.h>
 
 static uint64_t key_of(const struct leak_groups *groups, heap_object_id object)
 {
 	const struct heap_snapshot *snapshot = groups->session->snapshot;
+	heap_site_id site = groups->site_rows[snapshot->site[object]];
 	uint32_t step;
 
 	switch (groups->grouping) {
 	case LEAKS_BY_TYPE:
 		return snapshot->type[object];
 	case LEAKS_BY_SITE:
-		return snapshot->site[object];
+		return site;
 	case LEAKS_BY_BACKTRACE:
 		step = heap_backtrace_step(snapshot->backtrace[object]);
-		return step ? step : UINT64_C(1) << 32 | snapshot->site[object];
+		return step ? step : UINT64_C(1) << 32 | site;
 	default:
-		return (uint64_t)snapshot->type[object] << 32 | snapshot->site[object];
+		return (uint64_t)snapshot->type[object] << 32 | site;
 	}
 }
 
@@ -76,6 +78,7 @@ struct heap_error *leak_groups_make(struct leak_groups *groups)
 {
 	uint32_t objects = groups->session->snapshot->object_count;
 
+	HEAP_TRY(site_rows_find(groups->session, &groups->site_rows));
 	groups->count = 0;
 	heap_hash_clear(&groups->by_key);
 	for (heap_object_id i = 0; i < objects; i++) {

@@ -31,6 +31,7 @@ struct leak_groups {
 	struct leak_group *all;  /**< [count] the largest first */
 	size_t count, capacity;
 	struct heap_hash_table by_key; /**< private: groups, until they are sorted */
+	const heap_site_id *site_rows; /**< private: while groups are made */
 };
 
 /**
