@@ -143,7 +143,7 @@ static struct heap_error *run(struct run *run, const struct options *options, ch
 	if (!run->session.output)
 		return heap_error_out_of_memory();
 	if (options->loops > 0) {
-		HEAP_TRY(check_count(&options->check, options->loops));
+		HEAP_TRY(check_loops(&options->check, options->loops));
 		HEAP_TRY(loops_run(&run->loops, options->loops, options->keep, words));
 		HEAP_TRY(check_run(&run->check, &options->check, &run->session,
 				   run->loops.files.items, run->loops.files.count));

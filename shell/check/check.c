@@ -634,6 +634,21 @@ static bool wants_loops(const struct rules *rules)
 	return false;
 }
 
+HEAP_MUST_CHECK
+static struct heap_error *need_rule(const struct check_options *options, size_t count)
+{
+	return count == 1 && options->rules.count == 0
+		       ? heap_error_create(HEAP_ERROR_ARGUMENT,
+					   "1 snapshot and no rule: there is nothing to check")
+		       : NULL;
+}
+
+struct heap_error *check_loops(const struct check_options *options, size_t count)
+{
+	HEAP_TRY(check_count(options, count));
+	return need_rule(options, count);
+}
+
 struct heap_error *check_count(const struct check_options *options, size_t count)
 {
 	if ((count == 1 && !wants_loops(&options->rules)) ||
@@ -684,9 +699,8 @@ struct heap_error *check_run(struct check *check, const struct check_options *op
 	HEAP_TRY(reading_init(&reading));
 	for (size_t i = 0; i < count && !error; i++)
 		error = read_file(&reading, session, options->suppressions, files[i]);
-	if (!error && count == 1 && options->rules.count == 0)
-		error = heap_error_create(HEAP_ERROR_ARGUMENT,
-					  "1 snapshot and no rule: there is nothing to check");
+	if (!error)
+		error = need_rule(options, count);
 	if (!error)
 		error = judge(check, &reading, options, session);
 	session->snapshot = NULL; // the series'

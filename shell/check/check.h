@@ -52,6 +52,10 @@ struct check {
 HEAP_MUST_CHECK
 struct heap_error *check_count(const struct check_options *options, size_t count);
 
+/** The same before they are taken, and without a rule: nothing is run that no verdict can follow. */
+HEAP_MUST_CHECK
+struct heap_error *check_loops(const struct check_options *options, size_t count);
+
 /**
  * Checks the snapshots of one process, in the order in which they were taken.
  *

@@ -223,6 +223,8 @@ troubles 'too few loops', qr/^heapsh-check: .*loops has ended after 3 of 5 loops
 troubles 'a program that never calls', qr/has ended after 0 of 5 loops/, '--loops', 5, '--', 'true';
 troubles 'a program that fails', qr/^heapsh-check: .*loops ended with status 3$/m, '--loops', 5, '--', $loops, 5, 'fail';
 troubles 'a program that is killed', qr/^heapsh-check: sh was killed by signal 9$/m, '--loops', 5, '--', 'sh', '-c', 'kill -9 $$';
+troubles 'a loop without a rule is not run', qr/^heapsh-check: 1 snapshot and no rule: there is nothing to check$/,
+    '--loops', 1, '--', 'sh', '-c', 'echo run >&2';
 troubles 'loops that could tell nothing', qr/^heapsh-check: 3 snapshots; it takes 4 /, '--loops', 3, '--', $loops, 3;
 is_deeply [left_behind()], [], 'nothing is left behind by programs that fail';
 
