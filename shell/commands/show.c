@@ -343,6 +343,16 @@ static void cut_to_part(const struct heap_snapshot *snapshot, const struct heap_
 	value->size = size;
 }
 
+// A text is one value, which is shown whole.
+static bool is_text(const struct heap_snapshot *snapshot, heap_object_id object)
+{
+	const struct heap_types *types = &snapshot->types;
+	const struct heap_type *type =
+		&types->types[heap_types_strip(types, snapshot->type[object])];
+
+	return (type->flags & HEAP_TYPE_CHARACTER) && type->size == 1;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *load_value(struct session *session, heap_object_id object,
 				     const struct asked *asked, struct value *value)
@@ -351,10 +361,13 @@ static struct heap_error *load_value(struct session *session, heap_object_id obj
 	uint64_t wanted = snapshot->size[object] < snapshot->info.content_limit
 				  ? snapshot->size[object]
 				  : snapshot->info.content_limit;
+	uint64_t stored;
 	struct heap_error *error;
 	size_t kept;
 
-	if (asked->form != FORM_RAW && asked->limit == VALUE_SHORT && wanted > SHORT_CONTENT)
+	stored = wanted;
+	if (asked->form != FORM_RAW && asked->limit == VALUE_SHORT && wanted > SHORT_CONTENT &&
+	    !is_text(snapshot, object))
 		wanted = SHORT_CONTENT;
 
 	uint8_t *bytes = session_allocate(session, wanted);
@@ -366,7 +379,8 @@ static struct heap_error *load_value(struct session *session, heap_object_id obj
 				 .object = object,
 				 .address = snapshot->address[object],
 				 .bytes = bytes,
-				 .kept = kept };
+				 .kept = kept,
+				 .stored = kept < wanted ? kept : stored };
 	return error;
 }
 

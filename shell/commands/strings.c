@@ -5,6 +5,7 @@
 #include "lib/base/array.h"
 #include "lib/base/escape.h"
 #include "lib/base/hash_table.h"
+#include "lib/base/memory_left.h"
 #include "shell/command.h"
 #include "shell/print/describe.h"
 #include "shell/base/format.h"
@@ -16,11 +17,11 @@
 #include <string.h>
 
 enum {
-	SHORT_LIST = 25,     // texts that are shown without --limit
-	MAX_SHOWN = 72,      // bytes of each, on a line of text
-	LEAST_UNTYPED = 4,   // characters that make a block without a type a text
-	MAX_READ = 16 << 20, // bytes of an object
-	TOLERATED = 8,       // characters of a text for each that is none
+	SHORT_LIST = 25,       // texts that are shown without --limit
+	MAX_SHOWN = 72,        // bytes of each, on a line of text
+	LEAST_UNTYPED = 4,     // characters that make a block without a type a text
+	FIRST_READ = 16 << 20, // bytes of an object; the rest if they are all text
+	TOLERATED = 8,         // characters of a text for each that is none
 };
 
 enum order {
@@ -94,12 +95,19 @@ static struct heap_error *read_object(struct session *session, struct texts *tex
 				      heap_object_id object, size_t *kept)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
-	uint64_t size = snapshot->size[object];
+	uint64_t size = snapshot->size[object], first;
 
 	if (size > snapshot->info.content_limit)
 		size = snapshot->info.content_limit;
-	if (size > MAX_READ)
-		size = MAX_READ;
+	first = size < FIRST_READ ? size : FIRST_READ;
+	HEAP_TRY(heap_reserve(texts->buffer, texts->capacity, first));
+	HEAP_TRY(heap_snapshot_read_content(session->snapshot, object, texts->buffer, first, kept));
+	if (*kept < FIRST_READ || *kept == size || memchr(texts->buffer, '\0', *kept) ||
+	    !reads_as_text(texts->buffer, *kept, snapshot->type[object] != HEAP_NO_TYPE))
+		return NULL;
+	// A file may say that there is more than memory has room for: then its beginning must do.
+	if (size > heap_memory_budget())
+		return NULL;
 	HEAP_TRY(heap_reserve(texts->buffer, texts->capacity, size));
 	return heap_snapshot_read_content(session->snapshot, object, texts->buffer, size, kept);
 }

@@ -48,7 +48,8 @@ static bool follow_text(struct session *session, const struct place *place, uint
 	if (text->length == 0)
 		return true;
 	return text->length <= UINT32_MAX && text->width > 0 && text->width <= 4 &&
-	       (place_follow(session, place, address, text->length * text->width, &text->bytes) ||
+	       (place_follow_whole(session, place, address, text->length * text->width,
+				   &text->bytes) ||
 		(heap_snapshot_find(session->snapshot, address) == HEAP_NO_OBJECT &&
 		 find_constant(session, address, text)));
 }
@@ -259,7 +260,9 @@ bool container_text_print(struct session *session, const struct place *place, co
 	if (!find_text(session, place, &text))
 		return false;
 
-	uint64_t count = count_kept(&text, limit == VALUE_SHORT ? SHORT_BYTES : UINT64_MAX);
+	uint64_t count = count_kept(&text, limit == VALUE_SHORT && !output_is_json(session->output)
+						   ? SHORT_BYTES
+						   : UINT64_MAX);
 	const char *read = read_text(session, &text, count, &length);
 
 	value_begin_line(session, name, indent);

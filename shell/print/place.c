@@ -2,6 +2,7 @@
 #include "shell/print/place.h"
 
 #include "lib/base/cleanup.h"
+#include "lib/base/memory_left.h"
 #include "lib/types/member_path.h"
 #include "lib/types/templates.h"
 
@@ -142,11 +143,10 @@ heap_type_id place_pointee(const struct session *session, const struct place *pl
 		       : HEAP_NO_TYPE;
 }
 
-static bool load(struct session *session, struct value *value, uint64_t wanted)
+static bool load(struct session *session, struct value *value, uint64_t wanted, uint64_t most)
 {
 	struct heap_snapshot *snapshot = session->snapshot;
-	uint64_t limit = snapshot->info.content_limit < MAX_FOLLOWED ? snapshot->info.content_limit
-								     : MAX_FOLLOWED;
+	uint64_t limit = snapshot->info.content_limit < most ? snapshot->info.content_limit : most;
 	size_t kept = 0;
 
 	if (wanted > limit)
@@ -169,8 +169,8 @@ static bool load(struct session *session, struct value *value, uint64_t wanted)
 	return true;
 }
 
-bool place_follow(struct session *session, const struct place *from, uint64_t address,
-		  uint64_t bytes, struct place *result)
+static bool follow(struct session *session, const struct place *from, uint64_t address,
+		   uint64_t bytes, bool whole, struct place *result)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
 	heap_object_id object = heap_snapshot_find(snapshot, address);
@@ -179,6 +179,7 @@ bool place_follow(struct session *session, const struct place *from, uint64_t ad
 		return false;
 
 	uint64_t interior = address - snapshot->address[object];
+	uint64_t most = MAX_FOLLOWED;
 	uint64_t size = snapshot->size[object];
 	struct value *value = session_allocate(session, sizeof(*value));
 
@@ -188,10 +189,24 @@ bool place_follow(struct session *session, const struct place *from, uint64_t ad
 				 .object = object,
 				 .address = snapshot->address[object],
 				 .depth = from->value->depth + 1 };
-	if (!load(session, value, interior + bytes))
+	if (whole && interior + bytes > MAX_FOLLOWED)
+		most = heap_memory_budget();
+	if (!load(session, value, interior + bytes, most))
 		return false;
 	*result = (struct place){ value, interior, snapshot->type[object] };
 	return true;
+}
+
+bool place_follow(struct session *session, const struct place *from, uint64_t address,
+		  uint64_t bytes, struct place *result)
+{
+	return follow(session, from, address, bytes, false, result);
+}
+
+bool place_follow_whole(struct session *session, const struct place *from, uint64_t address,
+			uint64_t bytes, struct place *result)
+{
+	return follow(session, from, address, bytes, true, result);
 }
 
 struct heap_error *place_load(struct session *session, heap_object_id object, heap_root_id root,

@@ -61,6 +61,10 @@ heap_type_id place_pointee(const struct session *session, const struct place *pl
 bool place_follow(struct session *session, const struct place *from, uint64_t address,
 		  uint64_t bytes, struct place *result);
 
+/** The same for a text, whose bytes are loaded however many they are. */
+bool place_follow_whole(struct session *session, const struct place *from, uint64_t address,
+			uint64_t bytes, struct place *result);
+
 /**
  * Loads the bytes of an object, or of a variable, until the session's texts are released.
  *

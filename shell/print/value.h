@@ -10,7 +10,8 @@
 struct value {
 	const uint8_t *bytes;
 	uint64_t kept;
-	uint64_t size; /**< of the whole */
+	uint64_t stored; /**< bytes that the snapshot has, if more than `kept` */
+	uint64_t size;   /**< of the whole */
 	/** whose bytes these are: its pointers are known even where they were not kept */
 	heap_object_id object; /**< or HEAP_NO_OBJECT */
 	uint64_t flexible;     /**< where its flexible array begins; 0 if it has none */

@@ -628,14 +628,20 @@ static bool looks_like_text(const struct value *value)
 	return length > 0 || value->size <= 1;
 }
 
+static uint64_t stored_of(const struct value *value)
+{
+	return value->stored > value->kept ? value->stored : value->kept;
+}
+
 void value_print_missing(struct session *session, const struct value *value, int indent)
 {
-	if (value->kept < value->size)
+	uint64_t missing = value->size - stored_of(value);
+
+	if (stored_of(value) < value->size)
 		output_text(session->output,
 			    "%*s… %" PRIu64 " more byte%s, not kept (heapsnap run --content all "
 			    "keeps them)\n",
-			    indent, "", value->size - value->kept,
-			    format_plural(value->size - value->kept));
+			    indent, "", missing, format_plural(missing));
 }
 
 void value_print_characters(struct session *session, const struct value *value, int indent,
@@ -676,7 +682,7 @@ void value_print_bytes(struct session *session, const struct value *value, int i
 	}
 	if (shown < value->kept)
 		output_text(output, "%*s… %" PRIu64 " more bytes (--all shows them)\n", indent, "",
-			    value->kept - shown);
+			    stored_of(value) - shown);
 	value_print_missing(session, value, indent);
 	for (uint64_t i = 0; hex && i < shown; i++)
 		sprintf(hex + i * 2, "%02x", value->bytes[i]);
