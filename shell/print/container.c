@@ -266,7 +266,7 @@ struct counts {
 	uint64_t uses, weak;
 };
 
-// libstdc++ counts all owners together as one more weak one; libc++ counts from -1.
+// Both libraries count all owners together as one more weak one; libc++ counts from -1.
 static bool find_counts(struct session *session, const struct place *place, uint64_t control,
 			struct counts *counts)
 {
@@ -286,6 +286,8 @@ static bool find_counts(struct session *session, const struct place *place, uint
 		    !value_load_number(block.value, block.offset + 16, 8, &weak))
 			return false;
 		uses++;
+		weak += uses ==
+			0; // the count of the owners is gone, and that of the weak ones begins at -1
 	}
 	*counts = (struct counts){ uses, weak };
 	return true;
@@ -406,20 +408,42 @@ static bool print_variant(const struct printing *printing)
 	       print_alternative(printing, &found);
 }
 
+// The template whose instances copy and destroy what a std::any has, behind the namespace; NULL: another function.
+static const char *find_any_manager(const char *name, bool *is_inside)
+{
+	static const struct {
+		const char *name;
+		bool is_inside; // the std::any, not in a block of its own
+	} managers[] = {
+		{ "any::_Manager_internal<", true },
+		{ "any::_Manager_external<", false },
+		{ "__any_imp::_SmallHandler<", true },
+		{ "__any_imp::_LargeHandler<", false },
+	};
+	const char *bare = place_skip_standard(name);
+
+	for (size_t i = 0; bare && i < sizeof(managers) / sizeof(*managers); i++) {
+		if (strncmp(bare, managers[i].name, strlen(managers[i].name)) == 0) {
+			*is_inside = managers[i].is_inside;
+			return bare;
+		}
+	}
+	return NULL;
+}
+
 // A std::any knows its type by the function that copies and destroys it, an instance of a template:
-// std::any::_Manager_internal<int>::_S_manage.
+// std::any::_Manager_internal<int>::_S_manage, std::__any_imp::_SmallHandler<int>::__handle.
 static const char *find_any_type(struct session *session, uint64_t manager, bool *is_inside)
 {
-	static const char begin[] = "std::any::_Manager_";
 	const struct heap_snapshot *snapshot = session->snapshot;
 	const struct heap_call *function = heap_snapshot_function(snapshot, manager);
 	const char *name = function ? heap_snapshot_string(snapshot, function->function) : "";
 	size_t length;
 	const char *argument;
 
-	if (strncmp(name, begin, strlen(begin)) != 0)
+	name = find_any_manager(name, is_inside);
+	if (!name)
 		return NULL;
-	*is_inside = strncmp(name + strlen(begin), "internal<", strlen("internal<")) == 0;
 	length = heap_template_length(name);
 	name = session_format(session, "%.*s", (int)length, name);
 	argument = length > 0 ? heap_template_argument(name, 0, &length) : NULL;
@@ -440,15 +464,24 @@ static const char *describe_any(struct session *session, const struct place *sto
 				  : value_describe(session, storage->value, id, storage->offset);
 }
 
+static bool has_type(const struct session *session, uint64_t pointer)
+{
+	heap_object_id object = heap_snapshot_find(session->snapshot, pointer);
+
+	return object != HEAP_NO_OBJECT && session->snapshot->type[object] != HEAP_NO_TYPE;
+}
+
 static bool print_any(const struct printing *printing)
 {
 	struct session *session = printing->session;
 	uint64_t manager, pointer;
 	struct place storage;
-	bool is_inside;
+	bool is_inside, is_typed = false;
 
-	if (!place_find_pointer(session, &printing->place, "_M_manager", &manager) ||
-	    !place_find(session, &printing->place, "_M_storage", &storage))
+	if ((!place_find_pointer(session, &printing->place, "_M_manager", &manager) ||
+	     !place_find(session, &printing->place, "_M_storage", &storage)) &&
+	    (!place_find_pointer(session, &printing->place, "__h", &manager) ||
+	     !place_find(session, &printing->place, "__s", &storage)))
 		return false;
 	if (manager == 0)
 		return print_word(printing, "std::any, empty");
@@ -458,13 +491,15 @@ static bool print_any(const struct printing *printing)
 
 	if (!type)
 		return false;
-	if (is_inside)
+	if (is_inside) {
 		text = describe_any(session, &storage, type);
-	else if (value_load_pointer(session, storage.value, storage.offset, &pointer))
+	} else if (value_load_pointer(session, storage.value, storage.offset, &pointer)) {
 		text = value_describe_pointer(session, pointer, HEAP_NO_TYPE);
+		is_typed = has_type(session, pointer);
+	}
 	value_begin_line(session, printing->name, printing->indent);
-	// A value elsewhere is a block, whose type its text begins with.
-	if (is_inside || !*text)
+	// A value elsewhere is a block, whose type its text begins with, if it has one.
+	if (!is_typed || !*text)
 		output_text(session->output, "std::any of %s%s%s\n", type, *text ? ": " : "", text);
 	else
 		output_text(session->output, "std::any of %s\n", text);

@@ -258,9 +258,7 @@ static const char *skip_any(const char *name, const char *const *prefixes, size_
 	return name;
 }
 
-// Behind `std::` and the namespaces that only tell versions, std::__1, std::__cxx11...; behind
-// Rust's modules.
-static const char *skip_standard(const char *name)
+const char *place_skip_standard(const char *name)
 {
 	static const char *const versions[] = { "__1::",     "__2::",      "__ndk1::",
 						"__cxx11::", "__detail::", "__debug::" };
@@ -278,7 +276,8 @@ static const char *skip_standard(const char *name)
 const char *place_standard_name(const struct session *session, heap_type_id type, size_t *length)
 {
 	const struct heap_types *types = &session->snapshot->types;
-	const char *name = skip_standard(heap_types_string(types, type_of(session, type)->name));
+	const char *name =
+		place_skip_standard(heap_types_string(types, type_of(session, type)->name));
 
 	*length = name ? strcspn(name, "<") : 0;
 	// Not what is inside a class: std::vector<int>::iterator.

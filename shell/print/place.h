@@ -75,6 +75,12 @@ struct heap_error *place_load(struct session *session, heap_object_id object, he
 			      struct value *result);
 
 /**
+ * What follows `std::` in a name, and the namespaces that only tell versions, std::__1, std::__cxx11...; or Rust's
+ * modules. NULL if it is not of the standard library.
+ */
+const char *place_skip_standard(const char *name);
+
+/**
  * The class in a type's name, without arguments, `std::` and inline namespaces of versions:
  * "vector" of "std::__1::vector<int>"; "" if it is not of the standard library. It ends where
  * *length says.
