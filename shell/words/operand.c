@@ -714,11 +714,47 @@ static struct heap_error *parse(struct session *session, const char *text, struc
 	return NULL;
 }
 
+// What is at a pointer that a word stands for: `*table` is the object that `table` stands for, too, unless that is
+// a pointer itself, which stands for the next object.
+HEAP_MUST_CHECK
+static struct heap_error *parse_starred(struct session *session, const char *text,
+					struct operand *result)
+{
+	size_t stars = strspn(text, "*");
+	const char *word = text + stars;
+	struct operand operand = { 0 };
+
+	HEAP_TRY(parse(session, word, &operand));
+	if (stars > 0 && (*word == '&' || operand.count > 0 || operand.type != HEAP_NO_TYPE ||
+			  operand.object == HEAP_NO_OBJECT))
+		return heap_error_create(HEAP_ERROR_ABSENT, "%s: %s is no pointer to an object",
+					 text, word);
+	if (stars > 0)
+		HEAP_TRY(load(session));
+	for (size_t i = 0; i < stars; i++) {
+		struct spot spot = { .object = operand.object,
+				     .root = UINT32_MAX,
+				     .offset = operand.interior };
+
+		find_own_type(session->snapshot, &spot);
+		if (is_pointer(&session->snapshot->types, spot.type)) {
+			HEAP_TRY(follow(session, &spot, text));
+			operand.object = spot.object;
+			operand.interior = spot.offset;
+		} else if (i + 1 < stars) {
+			return heap_error_create(HEAP_ERROR_ARGUMENT,
+						 "%s: %s is no pointer to a pointer", text, word);
+		}
+	}
+	*result = operand;
+	return NULL;
+}
+
 struct heap_error *operand_locate(struct session *session, const char *text, struct operand *result)
 {
 	struct operand operand = { 0 };
 
-	HEAP_TRY(parse(session, text, &operand));
+	HEAP_TRY(parse_starred(session, text, &operand));
 	if (operand.count > 0)
 		return heap_error_create(HEAP_ERROR_ARGUMENT,
 					 "%s: a range is several places; `show` takes them", text);
@@ -730,7 +766,7 @@ struct heap_error *operand_parse_range(struct session *session, const char *text
 				       struct operand *result)
 {
 	HEAP_TRY(heap_snapshot_load(session->snapshot, HEAP_COLUMN_ADDRESS | HEAP_COLUMN_SIZE));
-	return parse(session, text, result);
+	return parse_starred(session, text, result);
 }
 
 struct heap_error *operand_parse(struct session *session, const char *text, struct operand *result)

@@ -9,6 +9,7 @@
  *	$3                by the number that an answer gave it
  *	sessions          what the variable points to; a variable that is no pointer itself
  *	&sessions         the variable itself
+ *	*sessions         what the variable points to, as in C
  *
  * Any of these may go on as in C. Pointers are followed as needed, so that . and -> are the same:
  *

@@ -77,6 +77,21 @@ fails_with $file, 'show nosuch->next', 'heapsh: nosuch: neither an address nor a
 fails_with $file, 'show 5f02300->next', 'heapsh: 5f02300: its type is not known', 1;
 fails_with $file, 'inrefs &popular', 'heapsh: &popular is a variable, not an object of the heap; popular is what it points to', 1;
 
+# As in C, a star before a pointer is what it points to.
+for my $case (
+    ['*popular', 'struct table at 0x5f00400'],
+    ['*popular->slots', 'struct slot[14] at 0x5f00300'],
+    ['*vector', 'struct node at 0x5f01000'],
+    ['**vector', 'struct node at 0x5f01000'],
+) {
+    my ($shown) = Sample::heapsh($file, 'show', $case->[0]);
+    like $shown, qr/^\Q$case->[1]\E,/, $case->[0];
+}
+fails_with $file, 'show **popular', 'heapsh: **popular: popular is no pointer to a pointer', 2;
+fails_with $file, 'show *popular->count', 'heapsh: *popular->count: popular->count is no pointer to an object', 1;
+fails_with $file, 'show *&popular', 'heapsh: *&popular: &popular is no pointer to an object', 1;
+fails_with $file, 'show *nosuch', 'heapsh: nosuch: neither an address nor a variable', 1;
+
 # Commands that take an object take all of these.
 is_text $file, 'identify &popular', <<'END';
 the global variable popular (cache.c:50, libutility.so) is a root: nothing has to hold it. It points to:
