@@ -176,6 +176,9 @@ static const struct found_field *find_field(struct heap_field_test *test, heap_t
 	found->is_described =
 		test->host.describe && heap_field_may_be_described(types, found->place.type);
 	found->meaning = meaning_of(types, &found->place);
+	// Its text is what is compared, and many objects may have one.
+	if (found->meaning == POINTED_TO_TEXT)
+		found->is_described = false;
 	if (found->meaning == NO_FIELD && found->is_described)
 		found->meaning = DESCRIBED;
 	return found;
