@@ -586,15 +586,10 @@ static bool has_field(struct heap_filter *filter, const struct subject *subject,
 	return heap_field_test_matches(test, &field, &filter->error);
 }
 
-// True if the type covers at most half of the object: it is a header only.
 static bool is_under_typed(const struct heap_snapshot *snapshot, const struct subject *subject)
 {
-	heap_type_id type = type_of(snapshot, subject);
-	uint64_t size = heap_types_size(&snapshot->types, type);
-
-	return type != HEAP_NO_TYPE && size > 0 && elements_of(snapshot, subject) <= 1 &&
-	       size <= size_of(snapshot, subject) / 2 &&
-	       !heap_types_flexible(&snapshot->types, type, NULL, NULL);
+	return heap_types_uncovered(&snapshot->types, type_of(snapshot, subject),
+				    elements_of(snapshot, subject), size_of(snapshot, subject)) > 0;
 }
 
 static bool is_of_type(const struct heap_snapshot *snapshot, const struct subject *subject,

@@ -247,6 +247,15 @@ bool heap_types_flexible(const struct heap_types *types, heap_type_id type, uint
 			 heap_type_id *element);
 
 /**
+ * Bytes of an object behind a type that covers at most half of it, so that it is a header only; else 0.
+ *
+ * @param elements  of the type, in the object
+ * @param size      of the object, in bytes
+ */
+uint64_t heap_types_uncovered(const struct heap_types *types, heap_type_id type, uint64_t elements,
+			      uint64_t size);
+
+/**
  * Recognizes the layout of `new T[n]` for a T with a destructor: a count, then the elements (Itanium
  * C++ ABI, "Array Operator new Cookies"). Its type is an unnamed struct of a number and an unnamed
  * flexible array, which no program can declare.

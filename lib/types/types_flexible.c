@@ -104,3 +104,14 @@ heap_type_id heap_types_prefixed(const struct heap_types *types, heap_type_id ty
 	element = heap_types_counted(types, type);
 	return element != HEAP_NO_TYPE ? element : members[1].type;
 }
+
+uint64_t heap_types_uncovered(const struct heap_types *types, heap_type_id type, uint64_t elements,
+			      uint64_t size)
+{
+	uint64_t covered = heap_types_size(types, type);
+
+	return type != HEAP_NO_TYPE && covered > 0 && elements <= 1 && covered <= size / 2 &&
+			       !heap_types_flexible(types, type, NULL, NULL)
+		       ? size - covered
+		       : 0;
+}

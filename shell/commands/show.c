@@ -220,6 +220,20 @@ static bool has_layout(const struct heap_snapshot *snapshot, heap_object_id obje
 	return heap_types_size(&snapshot->types, snapshot->type[object]) > 0;
 }
 
+// Tells what is left of an object behind a header of which alone the type is known.
+static void show_uncovered(struct session *session, heap_object_id object)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	uint64_t bytes = heap_types_uncovered(&snapshot->types, snapshot->type[object],
+					      snapshot->elements[object], snapshot->size[object]);
+
+	if (bytes == 0 || heap_snapshot_part_count(snapshot, object) > 0)
+		return;
+	output_text(session->output, "  the other %s are not known\n",
+		    describe_bytes(session, bytes));
+	output_number(session->output, "unknown_bytes", bytes);
+}
+
 static void print_value(const struct shown *shown)
 {
 	struct session *session = shown->session;
@@ -236,6 +250,7 @@ static void print_value(const struct shown *shown)
 	}
 	if (has_layout(snapshot, shown->object))
 		show_typed(session, shown->object, shown->value, shown->limit);
+	show_uncovered(session, shown->object);
 	pool_print_parts(session, shown->object, shown->limit);
 	if (!has_layout(snapshot, shown->object) &&
 	    heap_snapshot_part_count(session->snapshot, shown->object) == 0) {

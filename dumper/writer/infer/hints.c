@@ -775,6 +775,31 @@ static struct layout_claim choose(const struct inference *inference, const struc
 	return several ? nothing.claim : either.claim;
 }
 
+// True if contents agree with the elements behind the first one: they have its pointers.
+static bool has_elements(const struct inference *inference, const struct content *content,
+			 const struct layout_claim *claim)
+{
+	uint64_t stride = layouts_size(&inference->layouts, claim->type), words = stride / 8;
+
+	return stride % 8 == 0 && words < content->count &&
+	       content_score(inference,
+			     &(struct content){ content->object, content->words + words,
+						content->count - words, content->start + stride },
+			     claim->type, claim->elements - 1) > 0;
+}
+
+// A single object that a pointer to its base leads to is no array of it, unless contents say so: that is what it begins
+// with.
+static void limit_to_one(const struct inference *inference, const struct content *content,
+			 struct layout_claim *claim)
+{
+	if ((claim->fit == LAYOUT_ARRAY || claim->fit == LAYOUT_SLACK) && claim->elements > 1 &&
+	    layouts_is_compound(&inference->layouts, claim->type) &&
+	    single_objects_have(&inference->single_objects, inference->capture, content->object) &&
+	    !has_elements(inference, content, claim))
+		*claim = (struct layout_claim){ LAYOUT_SLACK, claim->type, 1 };
+}
+
 struct heap_error *hints_weigh(const struct inference *inference, const struct content *content,
 			       struct layout_claim *result)
 {
@@ -792,6 +817,8 @@ struct heap_error *hints_weigh(const struct inference *inference, const struct c
 			return heap_error_out_of_memory();
 	}
 	count = gather(inference, content->object, list);
+	for (uint32_t i = 0; i < count; i++)
+		limit_to_one(inference, content, &list[i].claim);
 	*result = choose(inference, content, list, count);
 	return NULL;
 }

@@ -419,6 +419,7 @@ static void release(struct inference *inference)
 	enum_tags_deinit(&inference->enum_tags);
 	pointer_tags_deinit(&inference->pointer_tags);
 	profiles_deinit(&inference->profiles);
+	single_objects_deinit(&inference->single_objects);
 	pools_deinit(&inference->pools);
 	symbol_types_deinit(&inference->symbol_types);
 	union_tags_deinit(&inference->union_tags);
@@ -453,6 +454,7 @@ static struct heap_error *complete_types(struct inference *inference,
 	struct capture *capture = inference->capture;
 
 	HEAP_TRY(kinds_init(&inference->kinds, capture));
+	HEAP_TRY(single_objects_find(capture, &inference->single_objects));
 	HEAP_TRY(pointer_tags_init(&inference->pointer_tags, capture, heads));
 	isolation_suspect(0); // from here on no file is read
 	HEAP_TRY(libc_blocks_add_types(capture));

@@ -23,6 +23,7 @@
 #include "dumper/writer/infer/pointer_tags.h"
 #include "dumper/writer/infer/pools.h"
 #include "dumper/writer/infer/profiles.h"
+#include "dumper/writer/infer/single_objects.h"
 #include "dumper/writer/infer/symbol_types.h"
 #include "dumper/writer/infer/text_ends.h"
 #include "dumper/writer/infer/union_tags.h"
@@ -71,6 +72,7 @@ struct inference {
 	struct enum_tags enum_tags;
 	struct pointer_tags pointer_tags;
 	struct profiles profiles;
+	struct single_objects single_objects;
 	struct pools pools;
 	struct free_lists free_lists;
 	uint32_t

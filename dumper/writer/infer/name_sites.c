@@ -55,6 +55,8 @@ static bool may_repeat(const struct inference *inference, const struct content *
 	struct layout_claim claim = fit_any(inference, type, object);
 
 	if (claim.fit == LAYOUT_NONE || claim.fit == LAYOUT_SLACK ||
+	    (claim.elements > 1 && layouts_is_compound(&inference->layouts, type) &&
+	     single_objects_have(&inference->single_objects, capture, object)) ||
 	    has_whole_hint(inference, object, type))
 		return false;
 	if (layouts_is_character(&inference->layouts, type))

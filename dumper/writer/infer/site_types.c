@@ -547,3 +547,10 @@ bool site_types_know(struct capture *capture, uint64_t address, uint64_t size)
 	return type->size == size ||
 	       (type->size < size && !headers_is_prefix(&capture->snapshot.types, id));
 }
+
+bool site_types_is_standard(struct capture *capture, uint64_t address)
+{
+	struct module *module = modules_find(&capture->modules, address - 1);
+
+	return module && find_own_depth(capture, module, address) > 0;
+}

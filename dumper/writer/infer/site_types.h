@@ -37,4 +37,7 @@ struct heap_error *site_types_find(struct capture *capture, heap_site_id site,
  */
 bool site_types_know(struct capture *capture, uint64_t address, uint64_t size);
 
+/** True if the innermost function at a return address is one of a standard library, inlined or not. */
+bool site_types_is_standard(struct capture *capture, uint64_t address);
+
 #endif
