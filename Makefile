@@ -146,7 +146,7 @@ $(BUILD)/libheapgraph.so: $(PUBLIC) $(BUILD)/libheapgraph.a lib/api/heapgraph.ma
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) $(SANITIZERS) -shared $(if $(SANITIZE),,-Wl$(comma)-z$(comma)defs) \
 		-Wl,-z,now -Wl,-soname,libheapgraph.so.0 -Wl,--version-script=lib/api/heapgraph.map -o $@ \
-		$(PUBLIC) $(BUILD)/libheapgraph.a $(LDFLAGS) $(shell pkg-config --libs zlib) -lm -pthread
+		$(PUBLIC) $(BUILD)/libheapgraph.a $(LDFLAGS) $(shell pkg-config --libs zlib) -pthread
 	$(Q)ln -sf libheapgraph.so $@.0
 
 # The same for traces, which name code, so that it needs what reads debug information.
