@@ -149,8 +149,12 @@ static void wait_at_gate(int number, siginfo_t *info, void *context)
 	uint32_t generation = (uint32_t)(value >> 32), slot = (uint32_t)value;
 	struct heapsnap_thread *thread = thread_at(slot);
 
-	if (heapsnap_signals_take_default(number, info) || info->si_code != SI_QUEUE ||
-	    generation != __atomic_load_n(&stop.gate, __ATOMIC_ACQUIRE) || generation == 0)
+	// One that comes late is of a stop that is over.
+	if (info->si_code != SI_QUEUE) {
+		heapsnap_signals_take_default(number, info);
+		return;
+	}
+	if (generation != __atomic_load_n(&stop.gate, __ATOMIC_ACQUIRE) || generation == 0)
 		return;
 	heapsnap_gate_note(thread, context);
 	__atomic_store_n(&thread->state, HEAPSNAP_THREAD_STOPPED, __ATOMIC_RELEASE);

@@ -213,13 +213,31 @@ void heapsnap_signals_open(int number)
 		install(number, claim->handler, ~heapsnap_signals_ignored());
 }
 
+// True if the process has sent itself a signal, or arranged for it: a timer, a queue of messages, input.
+static bool is_by_itself(const siginfo_t *info, long pid)
+{
+	switch (info->si_code) {
+	case SI_USER:
+	case SI_TKILL:
+	case SI_QUEUE:
+		return info->si_pid == (int)pid;
+	case SI_TIMER:
+	case SI_MESGQ:
+	case SI_ASYNCIO:
+	case SI_SIGIO:
+		return true;
+	default:
+		return false;
+	}
+}
+
 bool heapsnap_signals_take_default(int number, const siginfo_t *info)
 {
 	const struct claim *claim = find_claim(number);
 	long pid = heapsnap_system(SYS_getpid, 0, 0, 0, 0, 0, 0);
 
 	if (!claim || !__atomic_load_n(&claim->asked_for_default, __ATOMIC_RELAXED) ||
-	    info->si_pid != (int)pid || (info->si_code != SI_USER && info->si_code != SI_TKILL))
+	    !is_by_itself(info, pid))
 		return false;
 	if (does_nothing_by_default(number))
 		return true;

@@ -65,6 +65,8 @@ behaves('die', '', '');
 behaves('die', '', '', $ignored);
 behaves('die-in-handler', '', $own);
 behaves('die-of-thread', '', '');
+behaves('die-of-queue', '', '');
+behaves('die-of-timer', '', '');
 behaves('fork', 'replaced ours replaced', $own);
 behaves('vfork', 'ours ours', '');
 behaves('wait', 'ours waited', $waits);

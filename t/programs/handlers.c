@@ -232,6 +232,28 @@ static void die_of_thread(void)
 	printf("lives\n");
 }
 
+// By an order of its own, which comes back as a signal.
+static void die_of_queue(void)
+{
+	signal(SIGQUIT, SIG_DFL);
+	sigqueue(getpid(), SIGQUIT, (union sigval){ .sival_int = 5 });
+	printf("lives\n");
+}
+
+static void die_of_timer(void)
+{
+	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGQUIT };
+	struct itimerspec soon = { .it_value = { .tv_nsec = 10000000 } };
+	timer_t timer;
+
+	signal(SIGQUIT, SIG_DFL);
+	timer_create(CLOCK_MONOTONIC, &event, &timer);
+	timer_settime(timer, 0, &soon, NULL);
+	for (int i = 0; i < 20; i++)
+		usleep(100000);
+	printf("lives\n");
+}
+
 static void forked(void)
 {
 	int status;
@@ -365,6 +387,8 @@ static const struct {
 	{ "die", die },
 	{ "die-in-handler", die_in_handler },
 	{ "die-of-thread", die_of_thread },
+	{ "die-of-queue", die_of_queue },
+	{ "die-of-timer", die_of_timer },
 	{ "fork", forked },
 	{ "vfork", vforked },
 	{ "wait", waits },
