@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/random.h>
 
 enum {
@@ -91,9 +92,15 @@ static void first_free(void *block)
 	(void)block;
 }
 
+// Of the random bytes that the kernel gives each program: this comes before it is known which
+// system calls are allowed.
 static uint64_t make_secret(void)
 {
+	const uint64_t *random = (const uint64_t *)getauxval(AT_RANDOM);
 	uint64_t secret = 0;
+
+	if (random)
+		return heapsnap_scatter(heapsnap_scatter(random[0]) ^ random[1]) | 1;
 
 	if (heapsnap_system(SYS_getrandom, (long)&secret, sizeof(secret), GRND_NONBLOCK, 0, 0, 0) !=
 	    sizeof(secret))

@@ -46,11 +46,11 @@ bool heapsnap_owner_init(void (*begin_anew)(bool is_wiped))
 
 bool heapsnap_is_owner(void)
 {
-	uint32_t pid = this_process();
-	uint32_t known;
+	uint32_t pid, known;
 
 	if (!owner)
 		return false;
+	pid = this_process();
 	known = __atomic_load_n(owner, __ATOMIC_ACQUIRE);
 	if (known == pid)
 		return true;

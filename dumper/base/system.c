@@ -92,6 +92,33 @@ char *heapsnap_format_number(char *at, const char *end, uint64_t value, unsigned
 	return heapsnap_format_text(at, end, digit);
 }
 
+/*
+ * The kernel looks for a signal set there, and at what to do with it only then. That is no signal
+ * operation, so that nothing happens either way. (Known from Abseil's AddressIsReadable.)
+ */
+static bool is_readable(uint64_t page)
+{
+	enum {
+		NO_OPERATION = ~0,
+		INVALID = -22, // EINVAL
+	};
+
+	return HEAPSNAP_SYSTEM_4(SYS_rt_sigprocmask, NO_OPERATION, page, NULL, sizeof(uint64_t)) ==
+	       INVALID;
+}
+
+bool heapsnap_is_readable(const void *memory, size_t bytes)
+{
+	const uint64_t page = 4096; // or more
+	uint64_t start = (uint64_t)memory & ~(page - 1), end = (uint64_t)memory + bytes;
+
+	for (; start < end; start += page) {
+		if (!is_readable(start))
+			return false;
+	}
+	return end >= (uint64_t)memory;
+}
+
 long heapsnap_read_file_at(int directory, const char *path, char *buffer, size_t size)
 {
 	long file = HEAPSNAP_SYSTEM_4(SYS_openat, directory, path, O_RDONLY | O_CLOEXEC, 0);

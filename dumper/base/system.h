@@ -9,6 +9,7 @@
  * the kernel through these. async-signal-safe. Results are the kernel's: -errno on failure.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/syscall.h>
@@ -99,6 +100,9 @@ char *heapsnap_format_text(char *at, const char *end, const char *text);
 
 /** Wakes at most @p count that sleep on @p word. */
 void heapsnap_futex_wake_some(volatile uint32_t *word, uint32_t count);
+
+/** True if all of a program's memory there can be read. Makes a system call for each page. */
+bool heapsnap_is_readable(const void *memory, size_t bytes);
 
 /** Reads a whole small file, at @p directory. @return bytes read, or -errno */
 long heapsnap_read_file_at(int directory, const char *path, char *buffer, size_t size);

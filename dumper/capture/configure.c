@@ -13,6 +13,7 @@
 #include "dumper/base/process.h"
 #include "dumper/base/report.h"
 #include "dumper/base/settings.h"
+#include "dumper/host/sandbox.h"
 #include "dumper/host/signals.h"
 #include "dumper/capture/timer.h"
 #include "dumper/trace/sampling.h"
@@ -248,7 +249,8 @@ static int set(const struct setting *setting, const char *value)
 // heapsnap_each_stretch, from the slow path of allocation.
 static void look(uint64_t bytes)
 {
-	heapsnap_signals_look_sometimes();
+	if (heapsnap_sandbox_forbids_snapshots())
+		return;
 	if (heapsnap_automatic.every_ns > 0 || heapsnap_automatic.before_oom)
 		heapsnap_timer_start(); // in a child of fork() it has ended
 	if (heapsnap_automatic.before_oom)

@@ -7,6 +7,7 @@
 #include "dumper/base/owner.h"
 #include "dumper/base/process.h"
 #include "dumper/base/system.h"
+#include "dumper/host/sandbox.h"
 #include "dumper/capture/trigger.h"
 
 #include <dlfcn.h>
@@ -155,7 +156,8 @@ void heapsnap_growth_look(uint64_t bytes)
 
 	if (base_is_known && allocated < __atomic_load_n(&state->next_check, __ATOMIC_RELAXED))
 		return;
-	if (!heapsnap_is_owner() || __atomic_exchange_n(&state->measuring, 1, __ATOMIC_ACQUIRE))
+	if (heapsnap_sandbox_forbids(HEAPSNAP_NEED_SNAPSHOT | HEAPSNAP_NEED_CLOCK) ||
+	    !heapsnap_is_owner() || __atomic_exchange_n(&state->measuring, 1, __ATOMIC_ACQUIRE))
 		return;
 	if (!base_is_known)
 		measure();

@@ -205,6 +205,13 @@ static void keep_time(void)
 
 // --- in the program's threads ----------------------------------------------------
 
+// Before a filter binds all threads.
+static void end_for_filter(void)
+{
+	if (heapsnap_sandbox_forbids(HEAPSNAP_NEED_THREADS))
+		heapsnap_timer_stop();
+}
+
 static bool init(void)
 {
 	struct state *memory;
@@ -215,6 +222,7 @@ static bool init(void)
 	if (!memory || heapsnap_waiter_init(&timer, &memory->tid) != 0)
 		return false;
 	state = memory;
+	heapsnap_sandbox_add_hook(end_for_filter);
 	return true;
 }
 
@@ -225,7 +233,8 @@ void heapsnap_timer_start(void)
 	if (!state &&
 	    ((heapsnap_automatic.every_ns == 0 && !heapsnap_automatic.before_oom) || !init()))
 		return;
-	if (__atomic_load_n(&state->started, __ATOMIC_ACQUIRE) || !heapsnap_is_owner())
+	if (__atomic_load_n(&state->started, __ATOMIC_ACQUIRE) ||
+	    heapsnap_sandbox_forbids_snapshots() || !heapsnap_is_owner())
 		return;
 	heapsnap_block_signals(&mask);
 	if (__atomic_exchange_n(&state->started, 1, __ATOMIC_ACQ_REL) == 0 &&

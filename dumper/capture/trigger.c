@@ -320,6 +320,13 @@ static enum heapsnap_handler install_handler(void)
 							   : HEAPSNAP_HANDLER_OURS;
 }
 
+// Before a filter binds all threads: whoever is taking a snapshot must come to its end.
+static void end_for_filter(void)
+{
+	if (heapsnap_sandbox_forbids(HEAPSNAP_NEED_THREADS))
+		heapsnap_trigger_rest();
+}
+
 // In a child of fork(), which needs no kcmp() to know that it is one: its announcement is its own at
 // once.
 static void begin_child(void)
@@ -343,6 +350,7 @@ void heapsnap_trigger_init(void)
 	state = page;
 	heapsnap_announce(heapsnap_settings.signal, install_handler(), heapsnap_first());
 	pthread_atfork(NULL, NULL, begin_child);
+	heapsnap_sandbox_add_hook(end_for_filter);
 }
 
 // --- without being asked ------------------------------------------------------------

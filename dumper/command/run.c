@@ -281,6 +281,29 @@ static struct heap_error *note_start(void)
 	return setenv("HEAPSNAP_RUN_START", start, 1) == 0 ? NULL : heap_error_out_of_memory();
 }
 
+// The seccomp filters that bind this process, and so the program, from its start. The library knows by that
+// a program that was started with others besides.
+HEAP_MUST_CHECK
+static struct heap_error *note_filters(void)
+{
+	static const char name[] = "Seccomp_filters:", mode_name[] = "Seccomp:";
+	CLEANUP_FILE FILE *status = fopen("/proc/self/status", "re");
+	char line[256], text[24];
+	unsigned count = 0, mode = 0;
+	bool has_count = false;
+
+	while (status && fgets(line, sizeof(line), status)) {
+		if (strncmp(line, mode_name, strlen(mode_name)) == 0)
+			mode = (unsigned)strtoul(line + strlen(mode_name), NULL, 10);
+		if (strncmp(line, name, strlen(name)) == 0) {
+			count = (unsigned)strtoul(line + strlen(name), NULL, 10);
+			has_count = true;
+		}
+	}
+	snprintf(text, sizeof(text), "%u", has_count ? count : mode != 0);
+	return setenv("HEAPSNAP_RUN_FILTERS", text, 1) == 0 ? NULL : heap_error_out_of_memory();
+}
+
 // Finds the program and checks it, and sets up the environment that it will run in.
 // @param remark  as executable_check() gives it
 HEAP_MUST_CHECK
@@ -295,6 +318,7 @@ static struct heap_error *prepare(const struct request *request, struct executab
 	HEAP_TRY(executable_check(executable, remark));
 	HEAP_TRY(preload(library));
 	HEAP_TRY(name_process());
+	HEAP_TRY(note_filters());
 	return note_start();
 }
 

@@ -85,6 +85,21 @@ void heapsnap_announce(int signal, enum heapsnap_handler handler,
 	__atomic_store_n(&all->magic, HEAPSNAP_ANNOUNCEMENT_MAGIC, __ATOMIC_RELEASE);
 }
 
+void heapsnap_announce_inherited_sandbox(uint32_t pid)
+{
+	struct heapsnap_announcement *all = &heapsnap_announcement;
+
+	all->version = HEAPSNAP_ANNOUNCEMENT_VERSION;
+	all->bytes = sizeof(*all);
+	all->address = (uint64_t)all;
+	all->pid = pid;
+	all->signal = (uint32_t)heapsnap_settings.signal;
+	all->handler = HEAPSNAP_HANDLER_SANDBOX;
+	all->takes_snapshots = heapsnap_freezes();
+	all->process = (uint64_t)&heapsnap_process;
+	__atomic_store_n(&all->magic, HEAPSNAP_ANNOUNCEMENT_MAGIC, __ATOMIC_RELEASE);
+}
+
 // While another call is still allowed.
 void heapsnap_announce_sandbox(void)
 {

@@ -109,6 +109,9 @@ void heapsnap_announce_handler(enum heapsnap_handler handler);
 /** The program is about to forbid itself what a snapshot takes: see sandbox.h. */
 void heapsnap_announce_sandbox(void);
 
+/** The same without a system call, and instead of heapsnap_announce(), for one that was inherited. */
+void heapsnap_announce_inherited_sandbox(uint32_t pid);
+
 /** To be called in a child of fork(), where the announcement is still its parent's. */
 void heapsnap_announce_child(void);
 

@@ -3,46 +3,56 @@
 
 #include "dumper/host/announce.h"
 #include "dumper/host/filter.h"
-#include "dumper/heapsnap.h"
 #include "dumper/base/owner.h"
+#include "dumper/base/system.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stddef.h>
-#include <stdint.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include <time.h>
 
-static bool is_sandboxed, forbids_snapshots;
+enum {
+	STATUS_BYTES = 8192,
+	MAX_HOOKS = 3,
+	RESTRICTED = 1 << 30, // in `forbidden`: there is a filter
+	ALL_NEEDS = HEAPSNAP_NEED_SNAPSHOT | HEAPSNAP_NEED_CLOCK | HEAPSNAP_NEED_WAKING |
+		    HEAPSNAP_NEED_PROBE | HEAPSNAP_NEED_THREADS,
+	ANY_FILE = 1000, // a descriptor of ours
+};
 
-static int (*next_prctl)(int option, ...);
-
-// libc's syscall(), which the code below goes on to.
-extern void *heapsnap_next_syscall;
-__attribute__((visibility("hidden"))) void *heapsnap_next_syscall;
+static uint32_t forbidden; // enum heapsnap_need
+static void (*hooks[MAX_HOOKS])(void);
 
 bool heapsnap_is_sandboxed(void)
 {
-	return __atomic_load_n(&is_sandboxed, __ATOMIC_RELAXED);
+	return heapsnap_sandbox_forbids(RESTRICTED);
 }
 
-void heapsnap_sandbox_init(void)
+bool heapsnap_sandbox_forbids(uint32_t needs)
 {
-	if (next_prctl)
-		return;
-	heapsnap_next_syscall = dlsym(RTLD_NEXT, "syscall");
-	*(void **)&next_prctl = dlsym(RTLD_NEXT, "prctl");
+	return __atomic_load_n(&forbidden, __ATOMIC_ACQUIRE) & needs;
 }
 
 bool heapsnap_sandbox_forbids_snapshots(void)
 {
-	return __atomic_load_n(&forbids_snapshots, __ATOMIC_ACQUIRE);
+	return heapsnap_sandbox_forbids(HEAPSNAP_NEED_SNAPSHOT);
 }
+
+void heapsnap_sandbox_add_hook(void (*hook)(void))
+{
+	for (int i = 0; i < MAX_HOOKS; i++) {
+		if (!hooks[i] || hooks[i] == hook) {
+			hooks[i] = hook;
+			return;
+		}
+	}
+}
+
+// --- what a filter forbids -----------------------------------------------------------
 
 #if defined(__x86_64__)
 #define MACHINE AUDIT_ARCH_X86_64
@@ -50,184 +60,222 @@ bool heapsnap_sandbox_forbids_snapshots(void)
 #define MACHINE AUDIT_ARCH_AARCH64
 #endif
 
-// System calls that the threads of the program and our own make while a snapshot is taken.
-static const struct seccomp_data calls[] = {
-	{ .nr = SYS_getpid },
-	{ .nr = SYS_getppid },
-	{ .nr = SYS_gettid },
-	{ .nr = SYS_kcmp },
-	{ .nr = SYS_mmap, .args = { 0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS } },
-	{ .nr = SYS_clone },
-	{ .nr = SYS_futex },
-	{ .nr = SYS_prctl, .args = { PR_SET_NAME } },
-	{ .nr = SYS_close_range, .args = { 3 } },
-	{ .nr = SYS_close },
-	{ .nr = SYS_rt_sigaction, .args = { SIGQUIT } },
-	{ .nr = SYS_rt_sigprocmask },
-	{ .nr = SYS_rt_sigreturn },
-	{ .nr = SYS_rt_tgsigqueueinfo },
-	{ .nr = SYS_tgkill },
-	{ .nr = SYS_openat, .args = { (uint32_t)AT_FDCWD } },
-	{ .nr = SYS_getdents64 },
-	{ .nr = SYS_lseek },
-	{ .nr = SYS_read },
-	{ .nr = SYS_fstat },
-	{ .nr = SYS_newfstatat, .args = { (uint32_t)AT_FDCWD } },
-	{ .nr = SYS_mprotect },
-	{ .nr = SYS_fcntl },
-	{ .nr = SYS_write, .args = { STDERR_FILENO } },
-	{ .nr = SYS_wait4 },
-	{ .nr = SYS_exit },
+// System calls that the threads of the program and our own make, and what for.
+#define SNAPSHOT HEAPSNAP_NEED_SNAPSHOT
+#define WAKING HEAPSNAP_NEED_WAKING
+#define PROBE HEAPSNAP_NEED_PROBE
+#define CLOCK HEAPSNAP_NEED_CLOCK
+#define THREADS HEAPSNAP_NEED_THREADS
+static const struct call {
+	uint32_t needs;
+	struct seccomp_data data;
+} calls[] = {
+	{ SNAPSHOT, { .nr = SYS_getpid } },
+	{ SNAPSHOT, { .nr = SYS_getppid } },
+	{ SNAPSHOT, { .nr = SYS_gettid } },
+	{ SNAPSHOT, { .nr = SYS_kcmp } },
+	{ SNAPSHOT,
+	  { .nr = SYS_mmap,
+	    .args = { 0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS } } },
+	{ SNAPSHOT, { .nr = SYS_clone } },
+	{ SNAPSHOT | WAKING | THREADS, { .nr = SYS_futex } },
+	{ SNAPSHOT, { .nr = SYS_prctl, .args = { PR_SET_NAME } } },
+	{ SNAPSHOT, { .nr = SYS_close_range, .args = { 3 } } },
+	{ SNAPSHOT | THREADS, { .nr = SYS_close } },
+	{ SNAPSHOT, { .nr = SYS_rt_sigaction, .args = { SIGQUIT } } },
+	{ SNAPSHOT | PROBE, { .nr = SYS_rt_sigprocmask } },
+	{ SNAPSHOT, { .nr = SYS_rt_sigreturn } },
+	{ SNAPSHOT, { .nr = SYS_rt_tgsigqueueinfo } },
+	{ SNAPSHOT, { .nr = SYS_tgkill } },
+	{ SNAPSHOT | THREADS, { .nr = SYS_openat, .args = { (uint32_t)AT_FDCWD } } },
+	{ SNAPSHOT, { .nr = SYS_getdents64 } },
+	{ SNAPSHOT, { .nr = SYS_lseek } },
+	{ SNAPSHOT | THREADS, { .nr = SYS_read } },
+	{ SNAPSHOT, { .nr = SYS_fstat } },
+	{ SNAPSHOT, { .nr = SYS_newfstatat, .args = { (uint32_t)AT_FDCWD } } },
+	{ SNAPSHOT, { .nr = SYS_mprotect } },
+	{ SNAPSHOT, { .nr = SYS_fcntl } },
+	{ SNAPSHOT, { .nr = SYS_write, .args = { STDERR_FILENO } } },
+	{ SNAPSHOT, { .nr = SYS_wait4 } },
+	{ SNAPSHOT | THREADS, { .nr = SYS_exit } },
 #if defined(__x86_64__)
-	{ .nr = SYS_arch_prctl },
+	{ SNAPSHOT, { .nr = SYS_arch_prctl } },
 #endif
+	{ CLOCK, { .nr = SYS_clock_gettime, .args = { CLOCK_THREAD_CPUTIME_ID } } },
+	{ THREADS, { .nr = SYS_write, .args = { ANY_FILE } } },
 };
 
-// An error is fine: then there is no snapshot, and a line says why.
-static bool lets_snapshots_be_taken(const struct sock_fprog *filter)
-{
-	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
-		struct seccomp_data call = calls[i];
-		uint32_t action;
+struct request {
+	const struct sock_fprog *filter; // NULL: only read(), write() and exit() are left
+	bool is_of_all;                  // threads
+	bool gives_descriptor;
+};
 
-		call.arch = MACHINE;
-		action = heapsnap_filter_run(filter, &call) & SECCOMP_RET_ACTION_FULL;
-		if (action != SECCOMP_RET_ALLOW && action != SECCOMP_RET_ERRNO &&
-		    action != SECCOMP_RET_LOG)
-			return false;
+static bool is_request(long number, const long *arguments, struct request *request)
+{
+	bool is_prctl = number == SYS_prctl && arguments[0] == PR_SET_SECCOMP;
+	bool is_seccomp = number == SYS_seccomp;
+	long flags = is_seccomp ? arguments[1] : 0;
+
+	*request = (struct request){
+		.is_of_all = flags & SECCOMP_FILTER_FLAG_TSYNC,
+		.gives_descriptor = flags & SECCOMP_FILTER_FLAG_NEW_LISTENER,
+	};
+	if ((is_prctl && arguments[1] == SECCOMP_MODE_STRICT) ||
+	    (is_seccomp && arguments[0] == SECCOMP_SET_MODE_STRICT))
+		return true;
+	request->filter = (const struct sock_fprog *)arguments[2];
+	return request->filter && ((is_prctl && arguments[1] == SECCOMP_MODE_FILTER) ||
+				   (is_seccomp && arguments[0] == SECCOMP_SET_MODE_FILTER));
+}
+
+// An error is fine: then there is no snapshot, and a line says why.
+static bool is_allowed(const struct sock_fprog *filter, struct seccomp_data call)
+{
+	uint32_t action;
+
+	call.arch = MACHINE;
+	action = heapsnap_filter_run(filter, &call) & SECCOMP_RET_ACTION_FULL;
+	return action == SECCOMP_RET_ALLOW || action == SECCOMP_RET_ERRNO ||
+	       action == SECCOMP_RET_LOG;
+}
+
+// @return enum heapsnap_need. The filter can be read
+static uint32_t judge(const struct request *request)
+{
+	uint32_t needs = request->filter ? 0 : ALL_NEEDS;
+
+	for (size_t i = 0; request->filter && i < sizeof(calls) / sizeof(calls[0]); i++) {
+		if (!is_allowed(request->filter, calls[i].data))
+			needs |= calls[i].needs;
 	}
+	return request->is_of_all ? needs : needs & ~(uint32_t)HEAPSNAP_NEED_THREADS;
+}
+
+// The kernel will say what is wrong with one that cannot be read.
+static bool can_be_read(const struct sock_fprog *filter)
+{
+	return heapsnap_is_readable(filter, sizeof(*filter)) &&
+	       heapsnap_is_readable(filter->filter, filter->len * sizeof(*filter->filter));
+}
+
+// --- installing one --------------------------------------------------------------------
+
+// A child of vfork() has the memory of its parent, which goes on without the filter. Where a snapshot
+// is forbidden already there is nothing to be noted of the filter.
+static bool is_of_vfork_child(void)
+{
+	return !heapsnap_sandbox_forbids_snapshots() && heapsnap_owner_pid() != 0 &&
+	       !heapsnap_is_owner();
+}
+
+// Before the filter is installed: other threads may be bound by it before this one goes on.
+// @return needs that were not forbidden before
+static uint32_t note(uint32_t needs)
+{
+	uint32_t before = __atomic_fetch_or(&forbidden, needs, __ATOMIC_ACQ_REL);
+	uint32_t added = needs & ~before;
+
+	if (added & HEAPSNAP_NEED_SNAPSHOT && heapsnap_owner_pid() != 0)
+		heapsnap_announce_sandbox();
+	for (int i = 0; i < MAX_HOOKS && hooks[i] && added != 0; i++)
+		hooks[i]();
+	return added;
+}
+
+static bool is_installed(const struct request *request, long result)
+{
+	// With SECCOMP_FILTER_FLAG_TSYNC a thread that stands in the way is the answer.
+	return request->gives_descriptor ? result >= 0 : result == 0;
+}
+
+static long call_next(heapsnap_system_call *next, long number, const long *a)
+{
+	return next(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+long heapsnap_sandbox_call(heapsnap_system_call *next, long number, const long *arguments)
+{
+	struct request request;
+	uint32_t needs = ALL_NEEDS, added;
+	enum heapsnap_handler handler = heapsnap_announcement.handler;
+	long result;
+
+	if (!is_request(number, arguments, &request))
+		return call_next(next, number, arguments);
+	if (!heapsnap_sandbox_forbids(HEAPSNAP_NEED_PROBE)) {
+		if ((request.filter && !can_be_read(request.filter)) || is_of_vfork_child())
+			return call_next(next, number, arguments);
+		needs = judge(&request);
+	}
+	added = note(needs | RESTRICTED);
+	result = call_next(next, number, arguments);
+	if (!is_installed(&request, result)) {
+		__atomic_and_fetch(&forbidden, ~added, __ATOMIC_ACQ_REL);
+		if (added & HEAPSNAP_NEED_SNAPSHOT)
+			heapsnap_announce_handler(handler);
+	}
+	return result;
+}
+
+// --- inheriting one ----------------------------------------------------------------------
+
+static uint64_t number_in(const char *text, const char *name, uint64_t otherwise)
+{
+	const char *value = heapsnap_find_line(text, name);
+
+	while (value && (*value == ' ' || *value == '\t'))
+		value++;
+	return value ? heapsnap_parse_decimal(value) : otherwise;
+}
+
+// @return UINT64_MAX if that cannot be known
+static uint64_t count_filters(const char *status)
+{
+	uint64_t mode = number_in(status, "Seccomp:", UINT64_MAX);
+
+	if (mode == 0 || mode == UINT64_MAX)
+		return mode;
+	return number_in(status, "Seccomp_filters:", 1); // from Linux 5.9
+}
+
+// The filters that whoever has started the program is subject to as well: all of a container, for one.
+static uint64_t count_usual(char *text)
+{
+	const char *value = getenv("HEAPSNAP_RUN_FILTERS");
+
+	if (value)
+		return heapsnap_parse_decimal(value);
+	if (heapsnap_read_file("/proc/1/status", text, STATUS_BYTES) <= 0)
+		return UINT64_MAX;
+	return count_filters(text);
+}
+
+// The last number of a line.
+static uint32_t last_number(const char *line)
+{
+	uint64_t value = 0;
+
+	for (; line && *line && *line != '\n'; line++) {
+		if (*line >= '0' && *line <= '9')
+			value = value * 10 + (uint64_t)(*line - '0');
+		else
+			value = 0;
+	}
+	return (uint32_t)value;
+}
+
+bool heapsnap_sandbox_inherit(uint32_t *pid)
+{
+	char text[STATUS_BYTES];
+	uint64_t count;
+
+	if (heapsnap_read_file("/proc/self/status", text, sizeof(text)) <= 0)
+		return false;
+	*pid = last_number(heapsnap_find_line(text, "NSpid:"));
+	count = count_filters(text);
+	if (count == 0 || count == UINT64_MAX || count <= count_usual(text))
+		return false;
+	__atomic_fetch_or(&forbidden, ALL_NEEDS | RESTRICTED, __ATOMIC_ACQ_REL);
 	return true;
 }
-
-// Before it is installed. @param filter  NULL: only read(), write() and exit() are left
-static void note(const struct sock_fprog *filter)
-{
-	__atomic_store_n(&is_sandboxed, true, __ATOMIC_RELAXED);
-	if (heapsnap_sandbox_forbids_snapshots() || (filter && lets_snapshots_be_taken(filter)))
-		return;
-	__atomic_store_n(&forbids_snapshots, true, __ATOMIC_RELEASE);
-	if (heapsnap_is_owner())
-		heapsnap_announce_sandbox();
-}
-
-static void note_seccomp(long mode, const struct sock_fprog *filter)
-{
-	if (mode == SECCOMP_MODE_STRICT)
-		note(NULL);
-	else if (mode == SECCOMP_MODE_FILTER && filter) // NULL: libseccomp asks if there are such
-		note(filter);
-}
-
-HEAPSNAP_API int prctl(int option, ...)
-{
-	unsigned long arguments[4];
-	va_list list;
-
-	va_start(list, option);
-	for (int i = 0; i < 4; i++)
-		arguments[i] = va_arg(list, unsigned long);
-	va_end(list);
-	heapsnap_sandbox_init();
-	if (option == PR_SET_SECCOMP)
-		note_seccomp((long)arguments[0], (const struct sock_fprog *)arguments[1]);
-	return next_prctl(option, arguments[0], arguments[1], arguments[2], arguments[3]);
-}
-
-// A call by syscall() that concerns us. @return where to go on
-__attribute__((visibility("hidden"))) void *heapsnap_note_syscall(long number, long first,
-								  long second, long third);
-
-void *heapsnap_note_syscall(long number, long first, long second, long third)
-{
-	heapsnap_sandbox_init();
-	if (number == SYS_prctl && first == PR_SET_SECCOMP)
-		note_seccomp(second, (const struct sock_fprog *)third);
-	else if (number == SYS_seccomp && first == SECCOMP_SET_MODE_STRICT)
-		note(NULL);
-	else if (number == SYS_seccomp && first == SECCOMP_SET_MODE_FILTER && third)
-		note((const struct sock_fprog *)third);
-	return heapsnap_next_syscall;
-}
-
-/*
- * syscall() must leave the stack and all registers as it found them: the call may be one that
- * returns twice. So it is a jump to libc's, by way of the function above for some calls.
- */
-#if defined(__x86_64__)
-_Static_assert(SYS_seccomp == 317 && SYS_prctl == 157, "as the code has it");
-
-__asm__(".text\n"
-	".globl syscall\n"
-	".type syscall, @function\n"
-	"syscall:\n\t"
-	".cfi_startproc\n\t"
-	"endbr64\n\t"
-	"cmp $317, %rdi\n\t"
-	"je 1f\n\t"
-	"cmp $157, %rdi\n\t"
-	"je 1f\n\t"
-	"mov heapsnap_next_syscall(%rip), %rax\n\t"
-	"test %rax, %rax\n\t"
-	"jz 1f\n\t"
-	"jmp *%rax\n"
-	"1:\n\t"
-	"push %rdi\n\t"
-	"push %rsi\n\t"
-	"push %rdx\n\t"
-	"push %rcx\n\t"
-	"push %r8\n\t"
-	"push %r9\n\t"
-	".cfi_adjust_cfa_offset 48\n\t"
-	"sub $8, %rsp\n\t"
-	".cfi_adjust_cfa_offset 8\n\t"
-	"call heapsnap_note_syscall\n\t"
-	"add $8, %rsp\n\t"
-	".cfi_adjust_cfa_offset -8\n\t"
-	"pop %r9\n\t"
-	"pop %r8\n\t"
-	"pop %rcx\n\t"
-	"pop %rdx\n\t"
-	"pop %rsi\n\t"
-	"pop %rdi\n\t"
-	".cfi_adjust_cfa_offset -48\n\t"
-	"jmp *%rax\n\t"
-	".cfi_endproc\n"
-	".size syscall, . - syscall\n");
-#else
-_Static_assert(SYS_seccomp == 277 && SYS_prctl == 167, "as the code has it");
-
-__asm__(".text\n"
-	".globl syscall\n"
-	".type syscall, %function\n"
-	"syscall:\n\t"
-	".cfi_startproc\n\t"
-	"hint #34\n\t" // bti c
-	"cmp x0, #277\n\t"
-	"b.eq 1f\n\t"
-	"cmp x0, #167\n\t"
-	"b.eq 1f\n\t"
-	"adrp x16, heapsnap_next_syscall\n\t"
-	"ldr x16, [x16, :lo12:heapsnap_next_syscall]\n\t"
-	"cbz x16, 1f\n\t"
-	"br x16\n"
-	"1:\n\t"
-	"stp x29, x30, [sp, #-80]!\n\t"
-	".cfi_adjust_cfa_offset 80\n\t"
-	".cfi_rel_offset x29, 0\n\t"
-	".cfi_rel_offset x30, 8\n\t"
-	"stp x0, x1, [sp, #16]\n\t"
-	"stp x2, x3, [sp, #32]\n\t"
-	"stp x4, x5, [sp, #48]\n\t"
-	"stp x6, x7, [sp, #64]\n\t"
-	"bl heapsnap_note_syscall\n\t"
-	"mov x16, x0\n\t"
-	"ldp x0, x1, [sp, #16]\n\t"
-	"ldp x2, x3, [sp, #32]\n\t"
-	"ldp x4, x5, [sp, #48]\n\t"
-	"ldp x6, x7, [sp, #64]\n\t"
-	"ldp x29, x30, [sp], #80\n\t"
-	".cfi_adjust_cfa_offset -80\n\t"
-	"br x16\n\t"
-	".cfi_endproc\n"
-	".size syscall, . - syscall\n");
-#endif

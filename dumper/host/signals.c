@@ -39,9 +39,6 @@ static struct claim {
 
 static bool is_waited_for;
 
-// Programs install handlers when they start: from malloc the kernel is asked soon, then less often.
-static const uint64_t FIRST_LOOK_NS = 8000000, LOOK_NS = 1000000000;
-
 // libc's functions, or those of a library between us and libc.
 static struct {
 	int (*sigaction)(int, const struct sigaction *, struct sigaction *);
@@ -304,35 +301,18 @@ void heapsnap_signals_look(void)
 		announce(HEAPSNAP_HANDLER_REPLACED);
 }
 
-void heapsnap_signals_look_sometimes(void)
-{
-	static uint64_t next_ns, interval_ns = FIRST_LOOK_NS;
-	uint64_t due = __atomic_load_n(&next_ns, __ATOMIC_RELAXED);
-	uint64_t now = heapsnap_coarse_ns();
-	uint64_t interval = __atomic_load_n(&interval_ns, __ATOMIC_RELAXED);
-
-	if (now < due || heapsnap_is_sandboxed() ||
-	    !__atomic_compare_exchange_n(&next_ns, &due, now + interval, false, __ATOMIC_RELAXED,
-					 __ATOMIC_RELAXED))
-		return;
-	if (interval < LOOK_NS)
-		__atomic_store_n(&interval_ns, 2 * interval, __ATOMIC_RELAXED);
-	if (heapsnap_is_owner())
-		heapsnap_signals_look();
-}
-
-static void changed(int number)
-{
-	if (number == heapsnap_settings.signal)
-		heapsnap_signals_look();
-}
-
 // --- what the program does -----------------------------------------------------------
 
 // Asks the kernel, which a sandbox may not allow.
 static bool is_own_process(void)
 {
 	return !heapsnap_sandbox_forbids_snapshots() && heapsnap_is_owner();
+}
+
+void heapsnap_signals_changed(int number)
+{
+	if (number == heapsnap_settings.signal && is_own_process())
+		heapsnap_signals_look();
 }
 
 // The action that the program is shown where the kernel has @p action.
@@ -378,8 +358,8 @@ static int set_action(int number, const struct sigaction *action, struct sigacti
 	}
 	if (result == 0 && before)
 		*before = present;
-	if (action && is_own_process())
-		changed(number);
+	if (action)
+		heapsnap_signals_changed(number);
 	return result;
 }
 
@@ -398,8 +378,7 @@ static simple_handler set_handler(int number, simple_handler handler, int flags,
 		return result;
 	if ((void *)result == (void *)claim->handler)
 		result = claim->seen.sa_handler;
-	if (is_own_process())
-		changed(number);
+	heapsnap_signals_changed(number);
 	return result;
 }
 

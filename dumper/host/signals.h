@@ -74,7 +74,7 @@ void heapsnap_signals_drop(int number);
 /** Looks at who answers the signal that asks for snapshots, and announces it. async-signal-safe. */
 void heapsnap_signals_look(void);
 
-/** The same for malloc's slow path, now and then: at most one system call a second. */
-void heapsnap_signals_look_sometimes(void);
+/** To be called when the program may have changed a signal's action. async-signal-safe. */
+void heapsnap_signals_changed(int number);
 
 #endif

@@ -17,6 +17,7 @@ __thread struct heapsnap_own_stack heapsnap_own_stack;
 
 enum {
 	PAGE = HEAPSNAP_STACK_PAGE,
+	MAIN_STACK = 8 << 20,
 	MAX_PAGES = 16,      // probed to find out whether a stack is the thread's
 	MAX_FRAME = 1 << 30, // bytes from one frame to the next
 	NEARBY = 128 << 20,  // from one function to another, in code without tables
@@ -29,21 +30,10 @@ enum {
 
 static uint64_t main_stack_top;
 
-/*
- * True if a page can be read: the kernel looks for a signal set there, and at what to do with
- * it only then. That is no signal operation, so that nothing happens either way. (Known from
- * Abseil's AddressIsReadable.)
- */
 static bool is_readable(uint64_t address)
 {
-	enum {
-		NO_OPERATION = ~0,
-		INVALID = -22, // EINVAL
-	};
-	uint64_t page = address & ~(uint64_t)(PAGE - 1);
-
-	return !heapsnap_is_sandboxed() && HEAPSNAP_SYSTEM_4(SYS_rt_sigprocmask, NO_OPERATION, page,
-							     NULL, sizeof(uint64_t)) == INVALID;
+	return !heapsnap_sandbox_forbids(HEAPSNAP_NEED_PROBE) &&
+	       heapsnap_is_readable((const void *)(address & ~(uint64_t)(PAGE - 1)), 1);
 }
 
 // glibc has a thread's control block above its stack, without a gap. The main thread's lies elsewhere.
@@ -54,6 +44,15 @@ static uint64_t find_top(void)
 	if (pointer == heapsnap_process.main_thread_pointer || pointer == 0)
 		return main_stack_top;
 	return pointer;
+}
+
+// The kernel maps nothing else closely below the main thread's stack: its 128 MiB at least are kept free.
+static void note_main_stack(struct heapsnap_own_stack *stack)
+{
+	uint64_t here = (uint64_t)__builtin_frame_address(0);
+
+	if (stack->top == main_stack_top && here < stack->low && stack->top - here < MAIN_STACK)
+		stack->low = here & ~(uint64_t)(PAGE - 1);
 }
 
 /*
@@ -68,6 +67,7 @@ static bool is_on_own_stack(struct heapsnap_own_stack *stack, uint64_t address)
 	}
 	if (address >= stack->top)
 		return false;
+	note_main_stack(stack);
 	for (int i = 0; i < MAX_PAGES && address < stack->low && is_readable(stack->low - PAGE);
 	     i++)
 		stack->low -= PAGE;

@@ -80,10 +80,18 @@ bool heapsnap_sampling_refill(struct heapsnap_stretch *ended)
 	return is_sampled;
 }
 
+uint32_t heapsnap_sampling_thread(void)
+{
+	if (thread_id == 0 && !heapsnap_sandbox_forbids_snapshots())
+		thread_id = (uint32_t)heapsnap_system(SYS_gettid, 0, 0, 0, 0, 0, 0);
+	return thread_id;
+}
+
 // In a child, the thread that is left has another id.
-static void forget_thread(void)
+static void note_thread(void)
 {
 	thread_id = 0;
+	heapsnap_sampling_thread();
 }
 
 /*
@@ -105,12 +113,6 @@ static void redraw_distance(void)
 void heapsnap_sampling_init(void)
 {
 	redraw_distance();
-	pthread_atfork(NULL, NULL, forget_thread);
-}
-
-uint32_t heapsnap_sampling_thread(void)
-{
-	if (thread_id == 0 && !heapsnap_is_sandboxed())
-		thread_id = (uint32_t)heapsnap_system(SYS_gettid, 0, 0, 0, 0, 0, 0);
-	return thread_id;
+	note_thread(); // before the program may restrict its system calls in a way that is not seen
+	pthread_atfork(NULL, NULL, note_thread);
 }

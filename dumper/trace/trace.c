@@ -5,6 +5,7 @@
 #include "dumper/base/report.h"
 #include "dumper/trace/sampling.h"
 #include "dumper/base/settings.h"
+#include "dumper/host/sandbox.h"
 #include "dumper/host/signals.h"
 #include "dumper/base/system.h"
 #include "dumper/trace/trace_file.h"
@@ -36,11 +37,12 @@ static struct state {
 	uint32_t tid; // of the thread that writes; the kernel clears it
 	uint32_t started;
 	uint32_t stops;
-	uint32_t rests; // futex: the thread waits for an event, for ever
-	uint32_t hurry; // futex: it need not wait for more events
-	uint32_t first; // number of the trace's first sample
-	uint32_t head;  // events that have been begun
-	uint32_t tail;  // those that have been written
+	uint32_t pauses; // the thread ends, and another one goes on with the trace
+	uint32_t rests;  // futex: the thread waits for an event, for ever
+	uint32_t hurry;  // futex: it need not wait for more events
+	uint32_t first;  // number of the trace's first sample
+	uint32_t head;   // events that have been begun
+	uint32_t tail;   // those that have been written
 	uint64_t dropped;
 	struct heapsnap_trace_file file;
 	struct slot slots[EVENTS];
@@ -100,13 +102,25 @@ static bool has_to_stop(void)
 	return __atomic_load_n(&state->stops, __ATOMIC_ACQUIRE);
 }
 
+static bool has_to_pause(void)
+{
+	return __atomic_load_n(&state->pauses, __ATOMIC_ACQUIRE);
+}
+
+// False if a filter would end the program for it: then this thread looks itself from time to time.
+static bool may_be_woken(void)
+{
+	return !heapsnap_sandbox_forbids(HEAPSNAP_NEED_WAKING);
+}
+
 static void wait_for_events(void)
 {
 	__atomic_store_n(&state->rests, 1, __ATOMIC_SEQ_CST);
-	while (is_empty() && !has_to_stop() && __atomic_load_n(&state->rests, __ATOMIC_SEQ_CST))
-		heapsnap_futex_wait(&state->rests, 1, 0);
+	while (is_empty() && !has_to_stop() && !has_to_pause() &&
+	       __atomic_load_n(&state->rests, __ATOMIC_SEQ_CST))
+		heapsnap_futex_wait(&state->rests, 1, may_be_woken() ? 0 : GATHER_NS);
 	__atomic_store_n(&state->rests, 0, __ATOMIC_SEQ_CST);
-	if (!has_to_stop())
+	if (!has_to_stop() && !has_to_pause())
 		heapsnap_futex_wait(&state->hurry, 0, GATHER_NS);
 	__atomic_store_n(&state->hurry, 0, __ATOMIC_RELAXED);
 }
@@ -135,16 +149,20 @@ static void tell_writer(void)
 	__atomic_store_n(&traced->start_ns, state->file.start_ns, __ATOMIC_RELEASE);
 }
 
-static void write_events(void)
+static void end(int error)
 {
-	bool is_child = first_pid != (uint32_t)heapsnap_system(SYS_getpid, 0, 0, 0, 0, 0, 0);
-	int error;
+	if (error != 0)
+		complain(error);
+	__atomic_store_n(&state->started, 0, __ATOMIC_RELEASE);
+	heapsnap_futex_wake(&state->started);
+}
+
+// Writes until the trace has to stop, or has to be gone on with by another thread.
+static void go_on(void)
+{
+	int error = 0;
 
 	HEAPSNAP_SYSTEM_2(SYS_prctl, PR_SET_NAME, "heapsnap-trace");
-	memset(&state->file, 0, sizeof(state->file));
-	error = heapsnap_trace_file_open(&state->file, pattern, is_child);
-	if (error == 0)
-		tell_writer();
 	while (error == 0) {
 		bool last = has_to_stop();
 
@@ -155,14 +173,26 @@ static void write_events(void)
 		error = heapsnap_trace_file_flush(&state->file);
 		if (last)
 			break;
+		if (error == 0 && has_to_pause())
+			return;
 		wait_for_events();
 	}
-	if (error == 0)
-		error = heapsnap_trace_file_close(&state->file);
-	if (error != 0)
-		complain(error);
-	__atomic_store_n(&state->started, 0, __ATOMIC_RELEASE);
-	heapsnap_futex_wake(&state->started);
+	end(error == 0 ? heapsnap_trace_file_close(&state->file) : error);
+}
+
+static void write_events(void)
+{
+	bool is_child = first_pid != (uint32_t)heapsnap_system(SYS_getpid, 0, 0, 0, 0, 0, 0);
+	int error;
+
+	memset(&state->file, 0, sizeof(state->file));
+	error = heapsnap_trace_file_open(&state->file, pattern, is_child);
+	if (error != 0) {
+		end(error);
+		return;
+	}
+	tell_writer();
+	go_on();
 }
 
 // --- in the program's threads --------------------------------------------------------
@@ -175,7 +205,7 @@ bool heapsnap_trace_is_on(void)
 		return false;
 	if (__atomic_load_n(&state->started, __ATOMIC_ACQUIRE))
 		return !has_to_stop();
-	if (!heapsnap_is_owner())
+	if (heapsnap_sandbox_forbids_snapshots() || !heapsnap_is_owner())
 		return false;
 	heapsnap_block_signals(&mask);
 	if (__atomic_exchange_n(&state->started, 1, __ATOMIC_ACQ_REL) == 0) {
@@ -190,7 +220,7 @@ bool heapsnap_trace_is_on(void)
 
 static void wake(uint32_t *futex, uint32_t value)
 {
-	if (__atomic_exchange_n(futex, value, __ATOMIC_SEQ_CST) != value)
+	if (__atomic_exchange_n(futex, value, __ATOMIC_SEQ_CST) != value && may_be_woken())
 		heapsnap_futex_wake(futex);
 }
 
@@ -276,8 +306,61 @@ void heapsnap_trace_stop(void)
 		return;
 	ask_to_stop();
 	while (__atomic_load_n(&state->started, __ATOMIC_ACQUIRE) &&
-	       heapsnap_monotonic_ns() < until)
-		heapsnap_futex_wait(&state->started, 1, LAST_NS);
+	       heapsnap_monotonic_ns() < until) {
+		if (may_be_woken())
+			heapsnap_futex_wait(&state->started, 1, LAST_NS);
+	}
+}
+
+/*
+ * Before a filter is installed: the last call that this thread may make to the one that writes, which
+ * looks itself from then on, or ends if the filter binds it, too.
+ */
+static void prepare_for_filter(void)
+{
+	bool ends = heapsnap_sandbox_forbids(HEAPSNAP_NEED_THREADS);
+
+	if ((may_be_woken() && !ends) || !state ||
+	    !__atomic_load_n(&state->started, __ATOMIC_ACQUIRE))
+		return;
+	if (ends)
+		__atomic_store_n(&state->stops, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&state->rests, 0, __ATOMIC_SEQ_CST);
+	heapsnap_futex_wake(&state->rests);
+	__atomic_store_n(&state->hurry, 1, __ATOMIC_SEQ_CST);
+	heapsnap_futex_wake(&state->hurry);
+	if (ends) {
+		heapsnap_trace_stop();
+		heapsnap_waiter_join(&writer);
+	}
+}
+
+void heapsnap_trace_pause(void)
+{
+	if (!state || heapsnap_sandbox_forbids_snapshots() || !heapsnap_is_owner() ||
+	    !__atomic_load_n(&state->started, __ATOMIC_ACQUIRE))
+		return;
+	__atomic_store_n(&state->pauses, 1, __ATOMIC_SEQ_CST);
+	wake(&state->rests, 0);
+	wake(&state->hurry, 1);
+	heapsnap_waiter_join(&writer);
+}
+
+void heapsnap_trace_resume(void)
+{
+	long error;
+
+	if (!state || !has_to_pause() || !heapsnap_is_owner())
+		return;
+	__atomic_store_n(&state->pauses, 0, __ATOMIC_SEQ_CST);
+	if (!__atomic_load_n(&state->started, __ATOMIC_ACQUIRE))
+		return; // it has failed, or come to its end
+	error = heapsnap_waiter_start(&writer, go_on);
+	// In a process whose children shall have a namespace of process ids there can be no threads.
+	if (error < 0) {
+		heapsnap_trace_file_close(&state->file);
+		end((int)error);
+	}
 }
 
 static int prepare(void)
@@ -290,6 +373,7 @@ static int prepare(void)
 	if (!memory || heapsnap_waiter_init(&writer, &memory->tid) != 0)
 		return -ENOMEM;
 	state = memory;
+	heapsnap_sandbox_add_hook(prepare_for_filter);
 	return 0;
 }
 

@@ -67,4 +67,11 @@ void heapsnap_trace_freed(uint32_t number, bool moved);
 /** The id of the writing thread, which is not the program's; 0 if there is none. */
 uint32_t heapsnap_trace_thread(void);
 
+/**
+ * Ends the thread that writes, and starts it again; the trace goes on. Between the two the process has
+ * no such thread.
+ */
+void heapsnap_trace_pause(void);
+void heapsnap_trace_resume(void);
+
 #endif

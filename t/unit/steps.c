@@ -12,8 +12,9 @@
 
 struct heapsnap_process heapsnap_process;
 
-bool heapsnap_is_sandboxed(void)
+bool heapsnap_sandbox_forbids(uint32_t needs)
 {
+	(void)needs;
 	return false;
 }
 
