@@ -101,6 +101,7 @@ static const struct call {
 #if defined(__x86_64__)
 	{ SNAPSHOT, { .nr = SYS_arch_prctl } },
 #endif
+	{ PROBE, { .nr = SYS_sigaltstack } },
 	{ CLOCK, { .nr = SYS_clock_gettime, .args = { CLOCK_THREAD_CPUTIME_ID } } },
 	{ THREADS, { .nr = SYS_write, .args = { ANY_FILE } } },
 };

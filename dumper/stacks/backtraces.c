@@ -9,6 +9,7 @@
 #include "dumper/stacks/effort.h"
 #include "dumper/stacks/frame_rules.h"
 #include "dumper/stacks/steps.h"
+#include "dumper/stacks/workspace.h"
 #include "dumper/trace/trace.h"
 #include "dumper/trace/trace_file.h"
 
@@ -94,7 +95,8 @@ static bool may_look_through(uint64_t address)
 	if (heapsnap_wrappers_has(&tables->wrappers, address))
 		return true;
 	is_known = heapsnap_wrappers_knows(&tables->wrappers, address);
-	if (!is_known && !heapsnap_effort_may(HEAPSNAP_EFFORT_SITES))
+	if (!is_known &&
+	    (!heapsnap_effort_may(HEAPSNAP_EFFORT_SITES) || !heapsnap_stack_has_room()))
 		return false;
 	result = heapsnap_wrappers_add_transparent(&tables->wrappers, address);
 	if (!is_known)
@@ -149,7 +151,7 @@ static uint64_t look_through(uint64_t size, uint64_t site, struct heapsnap_frame
 			return address;
 	}
 	// There may be a system call for each page of another stack.
-	if (!heapsnap_effort_may(HEAPSNAP_EFFORT_LOOKS))
+	if (!heapsnap_effort_may(HEAPSNAP_EFFORT_LOOKS) || !heapsnap_stack_has_room())
 		return site;
 	before = heapsnap_effort_left;
 	address = heapsnap_unwind_to(site, frame, is_no_wrapper, FEW_STEPS);
@@ -203,6 +205,8 @@ struct trail {
 	unsigned count;
 	unsigned wanted; // there are more if the count is this
 };
+
+_Static_assert(sizeof(struct trail) <= HEAPSNAP_WORKSPACE_BYTES, "room for it");
 
 // Goes on to the FEW_STEPS that matter, if there was no reason to before.
 static void extend(struct trail *trail)
@@ -280,14 +284,14 @@ static void refuse_recursive(const struct trail *trail)
  * Takes the backtrace of a sample. Nothing is learned from it: samples lie at random, and the same
  * program must learn the same in each run.
  */
-static uint32_t take_sample(void)
+static uint32_t take_sample_in(struct trail *trail)
 {
-	uint64_t addresses[MAX_STEPS];
 	int32_t before = heapsnap_effort_begin();
 	uint32_t backtrace;
 
 	heapsnap_unwinds_aside = true;
-	backtrace = heapsnap_steps_intern(addresses, heapsnap_unwind(addresses, MAX_STEPS));
+	backtrace = heapsnap_steps_intern(trail->addresses,
+					  heapsnap_unwind(trail->addresses, MAX_STEPS));
 	heapsnap_unwinds_aside = false;
 	heapsnap_effort_end(before);
 	if (backtrace == 0)
@@ -295,34 +299,79 @@ static uint32_t take_sample(void)
 	return backtrace;
 }
 
+static __attribute__((noinline)) uint32_t take_sample_on_stack(void)
+{
+	struct trail trail;
+
+	return take_sample_in(&trail);
+}
+
+static uint32_t take_sample(void)
+{
+	struct trail *trail;
+	uint32_t backtrace;
+
+	if (!heapsnap_stack_has_room()) {
+		heapsnap_trace_missed();
+		return 0;
+	}
+	trail = heapsnap_workspace_take();
+	if (!trail)
+		return take_sample_on_stack();
+	backtrace = take_sample_in(trail);
+	heapsnap_workspace_give(trail);
+	return backtrace;
+}
+
 // Takes a backtrace for the first of a kind, or to look at its callers.
-static void examine(struct heapsnap_making *making, uint64_t size, struct heapsnap_kind *kind)
+static void examine_in(struct trail *trail, struct heapsnap_making *making, uint64_t size,
+		       struct heapsnap_kind *kind)
 {
 	bool is_first = heapsnap_kind_needs_backtrace(kind), is_partial;
-	struct trail trail;
 	unsigned at;
 	uint32_t backtrace;
 
-	trail.wanted = is_first ? MAX_STEPS : CALLER_STEPS;
-	trail.count = heapsnap_unwind(trail.addresses, trail.wanted);
+	trail->wanted = is_first ? MAX_STEPS : CALLER_STEPS;
+	trail->count = heapsnap_unwind(trail->addresses, trail->wanted);
 	is_partial = heapsnap_effort_left <= 0;
-	backtrace =
-		trail.wanted == MAX_STEPS ? heapsnap_steps_intern(trail.addresses, trail.count) : 0;
+	backtrace = trail->wanted == MAX_STEPS
+			    ? heapsnap_steps_intern(trail->addresses, trail->count)
+			    : 0;
 	if (is_first && backtrace != 0)
 		__atomic_store_n(&kind->backtrace, backtrace, __ATOMIC_RELAXED);
-	refuse_recursive(&trail);
+	refuse_recursive(trail);
 	heapsnap_kind_add_look(kind, is_first && is_partial);
-	at = skip_wrappers(&trail, 0);
-	if (at < trail.count && heapsnap_wrappers_refuses(&tables->wrappers, trail.addresses[at]))
+	at = skip_wrappers(trail, 0);
+	if (at < trail->count && heapsnap_wrappers_refuses(&tables->wrappers, trail->addresses[at]))
 		heapsnap_kind_settle(kind);
-	at = look_at_callers(&trail, at, size);
-	if (at >= trail.count || trail.addresses[at] == making->site)
+	at = look_at_callers(trail, at, size);
+	if (at >= trail->count || trail->addresses[at] == making->site)
 		return;
 	// Found out just now: the block belongs to the caller already.
-	making->site = trail.addresses[at];
+	making->site = trail->addresses[at];
 	kind = heapsnap_kinds_find(making->site, size);
 	if (kind && __atomic_load_n(&kind->backtrace, __ATOMIC_RELAXED) == 0)
 		__atomic_store_n(&kind->backtrace, backtrace, __ATOMIC_RELAXED);
+}
+
+static __attribute__((noinline)) void examine_on_stack(struct heapsnap_making *making,
+						       uint64_t size, struct heapsnap_kind *kind)
+{
+	struct trail trail;
+
+	examine_in(&trail, making, size, kind);
+}
+
+static void examine(struct heapsnap_making *making, uint64_t size, struct heapsnap_kind *kind)
+{
+	struct trail *trail = heapsnap_workspace_take();
+
+	if (!trail) {
+		examine_on_stack(making, size, kind);
+		return;
+	}
+	examine_in(trail, making, size, kind);
+	heapsnap_workspace_give(trail);
 }
 
 // Takes a backtrace if there is credit for it. @return false if there is none
@@ -332,7 +381,7 @@ static bool try_examine(struct heapsnap_making *making, uint64_t size, struct he
 		is_new_site(making->site) ? HEAPSNAP_EFFORT_SITES : HEAPSNAP_EFFORT_LOOKS;
 	int32_t before = heapsnap_effort_left;
 
-	if (!heapsnap_effort_may(pool))
+	if (!heapsnap_effort_may(pool) || !heapsnap_stack_has_room())
 		return false;
 	examine(making, size, kind);
 	heapsnap_seen_examined();

@@ -6,6 +6,7 @@
 #include "dumper/stacks/effort.h"
 #include "dumper/stacks/frame_rules.h"
 #include "dumper/stacks/standard.h"
+#include "dumper/stacks/workspace.h"
 #include "dumper/code/values.h"
 
 #include <dlfcn.h>
@@ -327,8 +328,10 @@ static bool has_block(const struct heapsnap_values *values)
  */
 static void note_way_back(struct analysis *analysis, const uint8_t *to)
 {
-	if (!analysis->back.to && has_block(&analysis->now))
-		analysis->back = (struct way){ to, analysis->now };
+	if (analysis->back.to || !has_block(&analysis->now))
+		return;
+	analysis->back.to = to;
+	analysis->back.state = analysis->now;
 }
 
 static void jump(struct analysis *analysis, const struct heapsnap_flow *flow, bool always)
@@ -397,8 +400,27 @@ static void go_through(struct analysis *analysis, const uint8_t *at)
 	}
 }
 
-static struct passing analyze(struct analysis *analysis, uint64_t start, uint64_t end)
+// What is to be found out of a function.
+struct question {
+	uint64_t start, end;
+	const uint8_t *site;
+	int height, calls, returning; // as in struct analysis
+};
+
+struct answer {
+	struct passing passing;
+	bool returns_first;
+};
+
+static struct answer analyze(struct analysis *analysis, const struct question *question)
 {
+	uint64_t start = question->start, end = question->end;
+
+	memset(analysis, 0, sizeof(*analysis));
+	analysis->site = question->site;
+	analysis->height = question->height;
+	analysis->calls = question->calls;
+	analysis->returning = question->returning;
 	analysis->start = (const uint8_t *)start;
 	analysis->end = (const uint8_t *)(end - start > MAX_BYTES ? start + MAX_BYTES : end);
 	heapsnap_values_init(&analysis->now);
@@ -410,33 +432,54 @@ static struct passing analyze(struct analysis *analysis, uint64_t start, uint64_
 	}
 	if (analysis->failed || analysis->passing.parameters == 0)
 		analysis->passing = (struct passing){ 0 };
-	return analysis->passing;
+	return (struct answer){ .passing = analysis->passing,
+				.returns_first = !analysis->failed && analysis->returns_first };
+}
+
+static __attribute__((noinline)) struct answer analyze_on_stack(const struct question *question)
+{
+	struct analysis analysis;
+
+	return analyze(&analysis, question);
+}
+
+_Static_assert(sizeof(struct analysis) <= HEAPSNAP_WORKSPACE_BYTES, "room for it");
+
+static struct answer answer(const struct question *question)
+{
+	struct analysis *analysis = heapsnap_workspace_take();
+	struct answer result;
+
+	if (!analysis)
+		return analyze_on_stack(question);
+	result = analyze(analysis, question);
+	heapsnap_workspace_give(analysis);
+	return result;
 }
 
 static bool returns_first(uint64_t function)
 {
-	struct analysis analysis = { 0 };
-	uint64_t end, start;
+	struct question question = { 0 };
 
 	heapsnap_spend(HEAPSNAP_EFFORT_LOOKUP);
-	start = heapsnap_function_find(function, &end);
-	if (start == 0 || start != function || end - start > MAX_SHORT_BYTES)
+	question.start = heapsnap_function_find(function, &question.end);
+	if (question.start == 0 || question.start != function ||
+	    question.end - question.start > MAX_SHORT_BYTES)
 		return false;
-	analyze(&analysis, start, end);
-	return !analysis.failed && analysis.returns_first;
+	return answer(&question).returns_first;
 }
 
 static struct passing analyze_function(uint64_t function, int height)
 {
-	struct analysis analysis = { .height = height,
+	struct question question = { .height = height,
 				     .calls = MAX_CALLS,
 				     .returning = MAX_RETURNING };
-	uint64_t end, start = heapsnap_function_find(function, &end);
 
+	question.start = heapsnap_function_find(function, &question.end);
 	heapsnap_spend(HEAPSNAP_EFFORT_LOOKUP);
-	if (start == 0 || start != function)
+	if (question.start == 0 || question.start != function)
 		return (struct passing){ 0 };
-	return analyze(&analysis, start, end);
+	return answer(&question).passing;
 }
 
 /*
@@ -458,15 +501,17 @@ static bool passes_nothing(const uint8_t *site, uint64_t before)
 
 bool heapsnap_passes_size(uint64_t start, uint64_t end, uint64_t site)
 {
-	struct analysis analysis = { .site = (const uint8_t *)site,
+	struct question question = { .start = start,
+				     .end = end,
+				     .site = (const uint8_t *)site,
 				     .height = MAX_HEIGHT,
 				     .calls = 1,
 				     .returning = MAX_RETURNING };
 
 	if (site <= start || site > end || end - start > MAX_BYTES ||
-	    passes_nothing(analysis.site, site - start))
+	    passes_nothing(question.site, site - start))
 		return false;
-	return analyze(&analysis, start, end).parameters != 0;
+	return answer(&question).passing.parameters != 0;
 }
 
 void heapsnap_passing_init(void)

@@ -9,6 +9,7 @@
 #include "dumper/base/system.h"
 #include "dumper/base/thread_pointer.h"
 
+#include <signal.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -78,6 +79,30 @@ uint64_t heapsnap_stack_probe(uint64_t sp)
 {
 	is_on_own_stack(&heapsnap_own_stack, sp);
 	return heapsnap_stack_left(sp);
+}
+
+static bool is_on_signal_stack(uint64_t sp, uint64_t *left)
+{
+	stack_t stack = { 0 };
+
+	if (HEAPSNAP_SYSTEM_2(SYS_sigaltstack, NULL, &stack) != 0 ||
+	    sp - (uint64_t)stack.ss_sp >= stack.ss_size)
+		return false;
+	*left = sp - (uint64_t)stack.ss_sp;
+	return true;
+}
+
+bool heapsnap_stack_has_room(void)
+{
+	uint64_t sp = (uint64_t)__builtin_frame_address(0), left;
+
+	if (is_on_own_stack(&heapsnap_own_stack, sp))
+		return true;
+	if (heapsnap_sandbox_forbids(HEAPSNAP_NEED_PROBE))
+		return false;
+	if (is_on_signal_stack(sp, &left))
+		return left >= HEAPSNAP_STACK_ROOM;
+	return heapsnap_is_readable((const void *)(sp - HEAPSNAP_STACK_ROOM), HEAPSNAP_STACK_ROOM);
 }
 
 // A word that lies beyond what is known to be readable.

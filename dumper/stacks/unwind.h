@@ -65,6 +65,10 @@ uint32_t heapsnap_code_age(uint64_t address);
 /** The way (machine.h) from a return address in a function to its caller's. @return 0: there is none */
 uint64_t heapsnap_hop_at(uint64_t address);
 
+enum {
+	HEAPSNAP_STACK_ROOM = 3072, /**< for a look at a new site, in wrappers */
+};
+
 /** The readable part of a thread's own stack, as far as it is known. */
 struct heapsnap_own_stack {
 	uint64_t low, top; /**< top is 0: not found out yet */
@@ -102,6 +106,12 @@ uint64_t heapsnap_stack_probe(uint64_t sp);
 
 /** Steps to the caller's frame. @return false if there is none, or it cannot be found */
 bool heapsnap_walk_next(struct heapsnap_walk *walk);
+
+/**
+ * False on a stack that has less than HEAPSNAP_STACK_ROOM bytes left, as far as that can be known: a small one
+ * of a coroutine or of signals. The thread's own always has them.
+ */
+bool heapsnap_stack_has_room(void);
 
 /** Finds out how far the stack can be read. pc, sp and fp must have been set. */
 void heapsnap_walk_start(struct heapsnap_walk *walk);
