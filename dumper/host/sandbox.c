@@ -240,18 +240,6 @@ static uint64_t count_filters(const char *status)
 	return number_in(status, "Seccomp_filters:", 1); // from Linux 5.9
 }
 
-// The filters that whoever has started the program is subject to as well: all of a container, for one.
-static uint64_t count_usual(char *text)
-{
-	const char *value = getenv("HEAPSNAP_RUN_FILTERS");
-
-	if (value)
-		return heapsnap_parse_decimal(value);
-	if (heapsnap_read_file("/proc/1/status", text, STATUS_BYTES) <= 0)
-		return UINT64_MAX;
-	return count_filters(text);
-}
-
 // The last number of a line.
 static uint32_t last_number(const char *line)
 {
@@ -268,14 +256,16 @@ static uint32_t last_number(const char *line)
 
 bool heapsnap_sandbox_inherit(uint32_t *pid)
 {
+	// The filters that bind heapsnap run as well, and with it a whole container or service.
+	const char *usual = getenv("HEAPSNAP_RUN_FILTERS");
 	char text[STATUS_BYTES];
 	uint64_t count;
 
-	if (heapsnap_read_file("/proc/self/status", text, sizeof(text)) <= 0)
+	if (!usual || heapsnap_read_file("/proc/self/status", text, sizeof(text)) <= 0)
 		return false;
 	*pid = last_number(heapsnap_find_line(text, "NSpid:"));
 	count = count_filters(text);
-	if (count == 0 || count == UINT64_MAX || count <= count_usual(text))
+	if (count == 0 || count == UINT64_MAX || count <= heapsnap_parse_decimal(usual))
 		return false;
 	__atomic_fetch_or(&forbidden, ALL_NEEDS | RESTRICTED, __ATOMIC_ACQ_REL);
 	return true;

@@ -37,7 +37,7 @@ long heapsnap_sandbox_call(heapsnap_system_call *next, long number, const long *
 /**
  * Looks for filters that the program was started with, by the calls that the dynamic linker has just
  * made itself. Those of `heapsnap run` are known to let the library work; others may kill the program for
- * anything.
+ * anything. Without `heapsnap run` all are trusted.
  *
  * @param pid  gets the process's id in its own namespace
  * @return true if the library must make no system call in this process

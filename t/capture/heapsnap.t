@@ -79,7 +79,9 @@ is $output, "$build/libheapsnap.so\n", 'run preloads the library';
 
 ($output) = run($heapsnap, 'run', '--file', '/tmp/%e', '--signal=USR1', '--content', 'all', '--verbose',
     'sh', '-c', 'env | grep ^HEAPSNAP | grep -v ^HEAPSNAP_RUN= | sort; test $HEAPSNAP_RUN = $$ && echo own');
-is $output, "HEAPSNAP_CONTENT=all\nHEAPSNAP_FILE=/tmp/%e\nHEAPSNAP_SIGNAL=USR1\nHEAPSNAP_VERBOSE=1\nown\n",
+my ($filters) = map { /^Seccomp_filters:\s*(\d+)/ ? $1 : () } do { open my $in, '<', '/proc/self/status' or die $!; <$in> };
+$filters //= qx{grep -c '^Seccomp:.*[12]' /proc/self/status} + 0;
+is $output, "HEAPSNAP_CONTENT=all\nHEAPSNAP_FILE=/tmp/%e\nHEAPSNAP_RUN_FILTERS=$filters\nHEAPSNAP_SIGNAL=USR1\nHEAPSNAP_VERBOSE=1\nown\n",
     'options are settings';
 
 copy('/bin/true', "$directory/setuid") or die $!;
