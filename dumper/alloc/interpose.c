@@ -111,14 +111,23 @@ static size_t round_alignment(size_t alignment)
 	return power;
 }
 
+static void *allocate_rounded(size_t alignment, size_t size, uint64_t site)
+{
+	if (alignment > SIZE_MAX / 2 + 1) {
+		errno = EINVAL; // there is no next power
+		return NULL;
+	}
+	return heapsnap_allocate_aligned(round_alignment(alignment), size, site, 0);
+}
+
 HEAPSNAP_API void *memalign(size_t alignment, size_t size)
 {
-	return heapsnap_allocate_aligned(round_alignment(alignment), size, HEAPSNAP_SITE, 0);
+	return allocate_rounded(alignment, size, HEAPSNAP_SITE);
 }
 
 HEAPSNAP_API void *aligned_alloc(size_t alignment, size_t size)
 {
-	return heapsnap_allocate_aligned(round_alignment(alignment), size, HEAPSNAP_SITE, 0);
+	return allocate_rounded(alignment, size, HEAPSNAP_SITE);
 }
 
 HEAPSNAP_API int posix_memalign(void **result, size_t alignment, size_t size)

@@ -30,6 +30,7 @@ sub same {
 like run('', 'capture-malloc'), qr/status 0, signal 0$/, 'the program works without';
 same('the malloc family', 'capture-malloc');
 same('new and delete', 'capture-new');
+same('alignments that make no sense', 'odd-alignments');
 same('new and delete that the program replaces', 'capture-replaced');
 
 # glibc's key of freed blocks differs from run to run.
