@@ -229,13 +229,13 @@ $(BUILD)/t/unit/standard_library.t: $(BUILD)/dumper/base/standard_library.o
 $(BUILD)/t/unit/vast.t: $(addprefix $(BUILD)/dumper/base/,system.o vast.o vdso.o)
 
 $(BUILD)/t/unit/filter.t: $(BUILD)/dumper/host/filter.o
-$(BUILD)/t/unit/gate.t: $(addprefix $(BUILD)/dumper/,capture/gate.o base/system.o base/vdso.o)
+$(BUILD)/t/unit/gate.t: $(addprefix $(BUILD)/dumper/,capture/gate.o capture/room.o base/reserve.o base/system.o base/vdso.o)
 
 # The part of the library that can be had alone.
 $(BUILD)/t/unit/machine_code.t: $(BUILD)/dumper/code/machine_code.o
 $(BUILD)/t/unit/passing.t: $(addprefix $(BUILD)/dumper/stacks/,passing.o code_hash.o frame_rules.o effort.o workspace.o) \
 	$(CODE)
-$(BUILD)/t/unit/steps.t: $(addprefix $(BUILD)/dumper/,stacks/code_hash.o stacks/effort.o stacks/steps.o stacks/unwind.o stacks/frame_rules.o base/system.o base/vdso.o)
+$(BUILD)/t/unit/steps.t: $(addprefix $(BUILD)/dumper/,stacks/code_hash.o stacks/effort.o stacks/steps.o stacks/unwind.o stacks/frame_rules.o base/reserve.o base/system.o base/vdso.o)
 $(BUILD)/t/unit/unwind.t: $(addprefix $(BUILD)/dumper/,stacks/code_hash.o stacks/effort.o stacks/hops.o stacks/unwind.o stacks/frame_rules.o base/system.o base/vdso.o)
 
 $(BUILD)/t/helper/%: $(BUILD)/t/helper/%.o $(BUILD)/libheapgraph.a

@@ -4,6 +4,7 @@
 #include "dumper/base/header.h"
 #include "dumper/alloc/next_allocator.h"
 #include "dumper/base/process.h"
+#include "dumper/base/reserve.h"
 #include "dumper/base/system.h"
 
 static uint64_t *epochs; // [HEAPSNAP_EPOCHS]

@@ -5,6 +5,7 @@
  * An open-addressing table without locks; its entries are never removed. That an entry
  * is of the block that lies there now, the block's header says: its flag goes with it.
  */
+#include "dumper/base/reserve.h"
 #include "dumper/heapsnap.h"
 
 #include "dumper/alloc/blocks.h"

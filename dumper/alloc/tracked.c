@@ -6,6 +6,7 @@
 #include "dumper/alloc/blocks.h"
 #include "dumper/heapsnap.h"
 #include "dumper/base/process.h"
+#include "dumper/base/reserve.h"
 
 #include <errno.h>
 

@@ -2,6 +2,7 @@
 #include "dumper/base/owner.h"
 
 #include "dumper/base/process.h"
+#include "dumper/base/reserve.h"
 #include "dumper/base/system.h"
 
 #include <linux/kcmp.h>

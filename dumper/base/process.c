@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,46 +21,6 @@ char heapsnap_writer_path[HEAPSNAP_PATH_MAX];
 static char writer_tunables[] = "GLIBC_TUNABLES=glibc.malloc.hugetlb=1";
 
 char *heapsnap_writer_environment[2 + HEAPSNAP_WRITER_VARIABLES] = { writer_tunables };
-
-static size_t guarded_size(size_t bytes)
-{
-	size_t page = (size_t)getpagesize();
-
-	return (bytes + page - 1) / page * page + 2 * page;
-}
-
-void *heapsnap_reserve(size_t bytes)
-{
-	size_t page = (size_t)getpagesize(), size = guarded_size(bytes);
-	char *memory =
-		mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	int before = errno;
-
-	if (memory == MAP_FAILED)
-		return NULL;
-	if (mprotect(memory + page, size - 2 * page, PROT_READ | PROT_WRITE) != 0) {
-		munmap(memory, size);
-		return NULL;
-	}
-	// A few words of a table would take 2 MiB each, where the system makes huge pages of all memory.
-	if (madvise(memory + page, size - 2 * page, MADV_NOHUGEPAGE) != 0)
-		errno = before; // a kernel without them
-	return memory + page;
-}
-
-void *heapsnap_reserve_own(size_t bytes)
-{
-	void *memory = heapsnap_reserve(bytes);
-
-	if (memory)
-		madvise(memory, bytes, MADV_WIPEONFORK);
-	return memory;
-}
-
-void heapsnap_unreserve(void *memory, size_t bytes)
-{
-	munmap((char *)memory - getpagesize(), guarded_size(bytes));
-}
 
 static int note_tls_module(struct dl_phdr_info *info, size_t size, void *context)
 {
@@ -198,6 +157,4 @@ void heapsnap_process_init(void)
 	process->main_thread_pointer = heapsnap_thread_pointer();
 	process->move_offset = (int64_t)((uint64_t)&heapsnap_move - process->main_thread_pointer);
 	dl_iterate_phdr(note_tls_module, process);
-	process->threads =
-		(uint64_t)heapsnap_reserve(HEAPSNAP_THREADS * sizeof(struct heapsnap_thread));
 }

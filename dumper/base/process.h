@@ -27,21 +27,6 @@ enum {
 /** The writer's whole environment: libc's tunables, "HOME=…", "XDG_CACHE_HOME=…"..., NULL. */
 extern char *heapsnap_writer_environment[2 + HEAPSNAP_WRITER_VARIABLES];
 
-/**
- * Memory of the library's own, which costs nothing until it is used. Between guard pages:
- * the kernel would merge it with what the program maps beside it, and the writer takes a
- * mapping that holds a table of ours for ours.
- *
- * @return page-aligned; NULL if there is no memory
- */
-void *heapsnap_reserve(size_t bytes);
-
-/** The same for data about this process: a child of fork() finds zeros (Linux 4.14). */
-void *heapsnap_reserve_own(size_t bytes);
-
-/** Releases memory of heapsnap_reserve(). */
-void heapsnap_unreserve(void *memory, size_t bytes);
-
 /** The address of the library's first page, from dladdr(). */
 const void *heapsnap_library_base(void);
 

@@ -22,7 +22,7 @@
 #define HEAPSNAP_PROCESS_MAGIC UINT64_C(0x50414e5350414548) /* "HEAPSNAP" */
 
 enum {
-	HEAPSNAP_PROTOCOL_VERSION = 11,
+	HEAPSNAP_PROTOCOL_VERSION = 12,
 	HEAPSNAP_PATH_MAX = 4096,
 	HEAPSNAP_NAME_MAX = 256,
 	HEAPSNAP_NAME_IN_FILE = 200, /**< of a program's name: numbers and a suffix follow */
@@ -31,6 +31,11 @@ enum {
 	HEAPSNAP_TLS_MODULES = 512,
 	HEAPSNAP_REPORT_DESCRIPTOR = 9, /**< the program's standard error, for a report to it */
 	HEAPSNAP_THREADS = 32768,       /**< the most that are noted of one process */
+
+	/** Entries in the first part of some tables. A second part, elsewhere, goes on with them. */
+	HEAPSNAP_FIRST_STEPS = 1 << 13,
+	HEAPSNAP_FIRST_KINDS = 1 << 12,
+	HEAPSNAP_FIRST_SAMPLES = 1 << 12,
 };
 
 /** All bits of heapsnap_thread.known. */
@@ -241,9 +246,11 @@ struct heapsnap_process {
 
 	struct heapsnap_traced traced;
 
-	uint64_t steps;    /**< address of struct heapsnap_step[step_count]; [0] is none */
-	uint64_t kinds;    /**< address of struct heapsnap_kind[kind_slots] */
-	uint64_t samples;  /**< address of struct heapsnap_sample[sample_slots] */
+	uint64_t steps;   /**< address of struct heapsnap_step[step_count]; [0] is none */
+	uint64_t kinds;   /**< address of struct heapsnap_kind[kind_slots] */
+	uint64_t samples; /**< address of struct heapsnap_sample[sample_slots] */
+	/** Addresses of the second parts, from entry HEAPSNAP_FIRST_... on; 0: there is none yet. */
+	uint64_t more_steps, more_kinds, more_samples;
 	uint64_t wrappers; /**< address of uint64_t[wrapper_slots]: sites looked through; 0: free */
 	uint64_t unmapped; /**< address of struct heapsnap_unmapped[unmapped_count] */
 	uint32_t unmapped_count;

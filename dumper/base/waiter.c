@@ -2,6 +2,7 @@
 #include "dumper/base/waiter.h"
 
 #include "dumper/base/process.h"
+#include "dumper/base/reserve.h"
 #include "dumper/base/system.h"
 
 #include <errno.h>

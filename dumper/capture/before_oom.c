@@ -3,6 +3,7 @@
 
 #include "dumper/base/headroom.h"
 #include "dumper/base/process.h"
+#include "dumper/base/reserve.h"
 #include "dumper/base/system.h"
 #include "dumper/capture/automatic.h"
 #include "dumper/capture/timer.h"

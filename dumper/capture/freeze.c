@@ -6,6 +6,7 @@
 #include "dumper/capture/gate.h"
 #include "dumper/capture/hold.h"
 #include "dumper/base/process.h"
+#include "dumper/capture/room.h"
 #include "dumper/base/report.h"
 #include "dumper/base/settings.h"
 #include "dumper/base/system.h"
@@ -24,8 +25,7 @@
 enum {
 	MAX_PASSES = 1000,
 	CALM_PASSES = 3, // after which threads may wake and sleep again
-	SET_SLOTS = 4 * HEAPSNAP_THREADS,
-	MAX_TIDS = SET_SLOTS / 2,
+	MAX_TIDS = HEAPSNAP_TID_SLOTS / 2,
 	FEW = 256,         // so many threads may be examined while others stand
 	MAX_BUSY = 64,     // threads that run, beside which no sleepers are held
 	BUSY = 8,          // threads that run, from which on they compete for processors
@@ -49,14 +49,7 @@ static const uint8_t argument_registers[HEAPSNAP_TASK_ARGUMENTS] = {
 #endif
 };
 
-// The processor time of a thread that is left alone, before it was examined. 0: it is
-// stopped, or is to be.
-static uint64_t time_before[HEAPSNAP_THREADS];
-static uint8_t call_of[HEAPSNAP_THREADS]; // enum heapsnap_call, of those
-
-// The thread ids that have a place in the table: a hash table with linear probing.
-static uint32_t known_tids[SET_SLOTS];
-static uint32_t known_tid_count;
+static uint32_t known_tid_count; // in the set of them
 
 static struct {
 	struct heapsnap_tasks tasks;
@@ -81,15 +74,15 @@ static uint32_t state_of(uint32_t slot)
 // @return false: it is in the set already
 static bool add_tid(uint32_t tid)
 {
-	uint32_t at = tid * UINT32_C(0x9e3779b1) % SET_SLOTS;
+	uint32_t at = tid * UINT32_C(0x9e3779b1) % HEAPSNAP_TID_SLOTS;
 
-	for (; known_tids[at]; at = (at + 1) % SET_SLOTS) {
-		if (known_tids[at] == tid)
+	for (; heapsnap_room->known_tids[at]; at = (at + 1) % HEAPSNAP_TID_SLOTS) {
+		if (heapsnap_room->known_tids[at] == tid)
 			return false;
 	}
 	if (known_tid_count == MAX_TIDS)
 		return false;
-	known_tids[at] = tid;
+	heapsnap_room->known_tids[at] = tid;
 	known_tid_count++;
 	return true;
 }
@@ -102,7 +95,7 @@ void heapsnap_freeze_note_caller(const heapsnap_context *context)
 	thread->tid = (uint32_t)heapsnap_system(SYS_gettid, 0, 0, 0, 0, 0, 0);
 	thread->state = HEAPSNAP_THREAD_STOPPED;
 	heapsnap_gate_note(thread, context);
-	time_before[0] = 0;
+	heapsnap_room->time_before[0] = 0;
 	heapsnap_process.thread_count = 1;
 }
 
@@ -128,8 +121,8 @@ static void leave_alone(uint32_t slot, const struct heapsnap_task *task, uint64_
 	for (int i = 0; task->has_arguments && i < HEAPSNAP_TASK_ARGUMENTS; i++)
 		note_register(thread, argument_registers[i], task->argument[i]);
 	thread->state = task->sleeps ? HEAPSNAP_THREAD_SLEEPING : HEAPSNAP_THREAD_ASKED;
-	time_before[slot] = time;
-	call_of[slot] = (uint8_t)task->call;
+	heapsnap_room->time_before[slot] = time;
+	heapsnap_room->left_call[slot] = (uint8_t)task->call;
 }
 
 // Looks where a thread is: one that sleeps is left alone. @return whether it runs
@@ -141,7 +134,7 @@ static bool look_at(uint32_t slot)
 
 	if (time)
 		heapsnap_task_look(&stop.tasks, thread->tid, &task);
-	time_before[slot] = 0;
+	heapsnap_room->time_before[slot] = 0;
 	thread->state = task.gone ? HEAPSNAP_THREAD_EMPTY : HEAPSNAP_THREAD_ASKED;
 	if (task.gone)
 		return false;
@@ -194,7 +187,7 @@ static bool has_all_threads(void)
 
 static bool runs_on(uint32_t slot)
 {
-	return state_of(slot) == HEAPSNAP_THREAD_ASKED && time_before[slot] == 0 &&
+	return state_of(slot) == HEAPSNAP_THREAD_ASKED && heapsnap_room->time_before[slot] == 0 &&
 	       heapsnap_gate_may_ask(slot) && !heapsnap_hold_has(slot);
 }
 
@@ -268,8 +261,8 @@ static uint32_t look_at_awakened(void)
 	uint32_t awakened = 0;
 
 	for (uint32_t i = 0; i < heapsnap_process.thread_count; i++) {
-		if (time_before[i] == 0 || heapsnap_hold_has(i) ||
-		    heapsnap_task_time(threads()[i].tid) == time_before[i])
+		if (heapsnap_room->time_before[i] == 0 || heapsnap_hold_has(i) ||
+		    heapsnap_task_time(threads()[i].tid) == heapsnap_room->time_before[i])
 			continue;
 		look_at(i);
 		awakened++;
@@ -283,7 +276,7 @@ static void take_silent(void)
 	uint32_t looks = 0;
 
 	for (uint32_t i = 0; i < heapsnap_process.thread_count && looks < FEW; i++) {
-		if (state_of(i) == HEAPSNAP_THREAD_ASKED && time_before[i] == 0) {
+		if (state_of(i) == HEAPSNAP_THREAD_ASKED && heapsnap_room->time_before[i] == 0) {
 			look_at(i);
 			looks++;
 		}
@@ -296,8 +289,8 @@ static bool can_be_woken(uint32_t slot)
 {
 	struct heapsnap_task_signal signal;
 
-	if (time_before[slot] == 0 || call_of[slot] != HEAPSNAP_CALL_RESTARTED ||
-	    heapsnap_hold_has(slot))
+	if (heapsnap_room->time_before[slot] == 0 ||
+	    heapsnap_room->left_call[slot] != HEAPSNAP_CALL_RESTARTED || heapsnap_hold_has(slot))
 		return false;
 	heapsnap_task_look_signal(&stop.tasks, threads()[slot].tid, stop.signal, &signal);
 	return !signal.gone && !signal.blocked;
@@ -313,7 +306,8 @@ static bool hold_sleepers(void)
 	if (heapsnap_settings.registers_ns == 0 || count_running() > MAX_BUSY)
 		return true;
 	for (uint32_t i = 0; i < heapsnap_process.thread_count; i++) {
-		if (time_before[i] != 0 && call_of[i] != HEAPSNAP_CALL_FRAGILE)
+		if (heapsnap_room->time_before[i] != 0 &&
+		    heapsnap_room->left_call[i] != HEAPSNAP_CALL_FRAGILE)
 			slots[count++] = i;
 	}
 	return count == 0 ||
@@ -329,7 +323,7 @@ static void choose_sleepers(void)
 	for (uint32_t i = 0; i < heapsnap_process.thread_count && chosen < MAX_WOKEN; i++) {
 		if (!can_be_woken(i) || !heapsnap_gate_ask(i))
 			continue;
-		time_before[i] = 0;
+		heapsnap_room->time_before[i] = 0;
 		threads()[i].state = HEAPSNAP_THREAD_ASKED;
 		chosen++;
 	}
@@ -345,7 +339,7 @@ static bool begin_stop(void)
 		return false;
 	stop.silent_at = 0;
 	heapsnap_gate_shut();
-	memset(known_tids, 0, sizeof(known_tids));
+	memset(heapsnap_room->known_tids, 0, sizeof(heapsnap_room->known_tids));
 	known_tid_count = 0;
 	for (uint32_t i = 0; i < heapsnap_process.thread_count; i++)
 		add_tid(threads()[i].tid);
@@ -390,7 +384,8 @@ static uint64_t stop_others(void)
 static void mark_moved(struct heapsnap_shared *shared)
 {
 	for (uint32_t i = 0; i < heapsnap_process.thread_count; i++) {
-		if (time_before[i] != 0 && heapsnap_task_time(threads()[i].tid) != time_before[i])
+		if (heapsnap_room->time_before[i] != 0 &&
+		    heapsnap_task_time(threads()[i].tid) != heapsnap_room->time_before[i])
 			shared->moved[i / 8] |= (uint8_t)(1 << i % 8);
 	}
 }

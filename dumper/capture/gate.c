@@ -2,6 +2,7 @@
 #include "dumper/capture/gate.h"
 
 #include "dumper/base/process.h"
+#include "dumper/capture/room.h"
 #include "dumper/base/settings.h"
 #include "dumper/host/signals.h"
 #include "dumper/base/system.h"
@@ -13,10 +14,9 @@
 enum {
 	HIGHEST_SIGNAL = 63, // one below the last: that one is popular
 	LOWEST_SIGNAL = 40,
-	CROWD = 64,                       // from this many threads on they ask and wake each other
-	CHUNK = 16,                       // how many the thread that opens the gate wakes at once
-	SPREAD = 2,                       // how many each of them asks and wakes
-	MAX_ASKED = 2 * HEAPSNAP_THREADS, // in one stop: a thread that woke is asked again
+	CROWD = 64, // from this many threads on they ask and wake each other
+	CHUNK = 16, // how many the thread that opens the gate wakes at once
+	SPREAD = 2, // how many each of them asks and wakes
 };
 
 enum answer {
@@ -39,9 +39,6 @@ static struct {
 	uint32_t prepared; // of slots in the list
 	uint64_t next;     // generation << 32 | place in the list of who is asked next
 } stop;
-
-static uint32_t list[MAX_ASKED];            // slots, in the order in which they are asked
-static uint8_t answer_of[HEAPSNAP_THREADS]; // enum answer
 
 uint64_t heapsnap_gate_calls;
 
@@ -94,8 +91,9 @@ static bool change_answer(uint32_t slot, enum answer to)
 {
 	uint8_t expected = EXPECTED;
 
-	return __atomic_compare_exchange_n(&answer_of[slot % HEAPSNAP_THREADS], &expected,
-					   (uint8_t)to, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+	return __atomic_compare_exchange_n(&heapsnap_room->answer[slot % HEAPSNAP_THREADS],
+					   &expected, (uint8_t)to, false, __ATOMIC_ACQ_REL,
+					   __ATOMIC_ACQUIRE);
 }
 
 // Small: it also runs in the handler, on a stack that may be tiny.
@@ -134,7 +132,8 @@ static bool send_next(uint32_t generation)
 	} while (!__atomic_compare_exchange_n(&stop.next, &next, next + 1, false, __ATOMIC_ACQ_REL,
 					      __ATOMIC_ACQUIRE));
 	// The next stop may have begun: then the signal is of the one before, and void.
-	send_to(__atomic_load_n(&list[(uint32_t)next], __ATOMIC_RELAXED), generation);
+	send_to(__atomic_load_n(&heapsnap_room->asked[(uint32_t)next], __ATOMIC_RELAXED),
+		generation);
 	return true;
 }
 
@@ -192,7 +191,7 @@ void heapsnap_gate_shut(void)
 	__atomic_store_n(&stop.count, 0, __ATOMIC_RELAXED);
 	stop.prepared = 0;
 	__atomic_store_n(&stop.crowded, false, __ATOMIC_RELAXED);
-	memset(answer_of, NOT_ASKED, sizeof(answer_of));
+	memset(heapsnap_room->answer, NOT_ASKED, sizeof(heapsnap_room->answer));
 	if (++stop.generation == 0)
 		stop.generation = 1;
 	__atomic_store_n(&stop.next, (uint64_t)stop.generation << 32, __ATOMIC_RELEASE);
@@ -203,17 +202,17 @@ bool heapsnap_gate_ask(uint32_t slot)
 {
 	uint8_t none = NOT_ASKED;
 
-	if (stop.prepared == MAX_ASKED ||
-	    !__atomic_compare_exchange_n(&answer_of[slot], &none, EXPECTED, false, __ATOMIC_ACQ_REL,
-					 __ATOMIC_ACQUIRE))
+	if (stop.prepared == HEAPSNAP_ASKED ||
+	    !__atomic_compare_exchange_n(&heapsnap_room->answer[slot], &none, EXPECTED, false,
+					 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		return false;
-	__atomic_store_n(&list[stop.prepared++], slot, __ATOMIC_RELAXED);
+	__atomic_store_n(&heapsnap_room->asked[stop.prepared++], slot, __ATOMIC_RELAXED);
 	return true;
 }
 
 bool heapsnap_gate_may_ask(uint32_t slot)
 {
-	return __atomic_load_n(&answer_of[slot], __ATOMIC_ACQUIRE) == NOT_ASKED;
+	return __atomic_load_n(&heapsnap_room->answer[slot], __ATOMIC_ACQUIRE) == NOT_ASKED;
 }
 
 bool heapsnap_gate_was_refused(void)
@@ -223,7 +222,7 @@ bool heapsnap_gate_was_refused(void)
 
 bool heapsnap_gate_is_expected(uint32_t slot)
 {
-	return __atomic_load_n(&answer_of[slot], __ATOMIC_ACQUIRE) == EXPECTED;
+	return __atomic_load_n(&heapsnap_room->answer[slot], __ATOMIC_ACQUIRE) == EXPECTED;
 }
 
 uint32_t heapsnap_gate_send(void)

@@ -6,6 +6,7 @@
 #include "dumper/capture/context.h"
 #include "dumper/base/owner.h"
 #include "dumper/base/process.h"
+#include "dumper/base/reserve.h"
 #include "dumper/base/system.h"
 #include "dumper/host/sandbox.h"
 #include "dumper/capture/trigger.h"

@@ -3,6 +3,8 @@
 
 #include "dumper/capture/gate.h"
 #include "dumper/base/process.h"
+#include "dumper/capture/room.h"
+#include "dumper/base/reserve.h"
 #include "dumper/base/system.h"
 #include "dumper/base/user_registers.h"
 #include "dumper/base/waiter.h"
@@ -62,10 +64,6 @@ static struct {
 	char *stack;
 	uint64_t filters; // of system calls, when the library was loaded
 } hold;
-
-static uint8_t grip_of[HEAPSNAP_THREADS];   // enum grip
-static uint8_t signal_of[HEAPSNAP_THREADS]; // that was on its way when it was stopped
-static uint32_t call_of[HEAPSNAP_THREADS];  // that it slept in; 0: nothing to repair
 
 static struct heapsnap_thread *thread_at(uint32_t slot)
 {
@@ -144,7 +142,7 @@ static void change_phase(enum phase from, enum phase to)
 
 static void set_grip(uint32_t slot, enum grip grip)
 {
-	__atomic_store_n(&grip_of[slot], grip, __ATOMIC_RELEASE);
+	__atomic_store_n(&heapsnap_room->grip[slot], grip, __ATOMIC_RELEASE);
 }
 
 // The look comes last before the stop: a thread that has awoken since it was chosen may be
@@ -162,8 +160,9 @@ static void interrupt(uint32_t slot)
 
 	if (result == 0) {
 		__atomic_store_n(&hold.seized, true, __ATOMIC_RELEASE);
-		call_of[slot] = task.call == HEAPSNAP_CALL_REPAIRED ? task.number : 0;
-		signal_of[slot] = 0;
+		heapsnap_room->held_call[slot] =
+			task.call == HEAPSNAP_CALL_REPAIRED ? task.number : 0;
+		heapsnap_room->signal[slot] = 0;
 		trace(PTRACE_INTERRUPT, slot, 0, 0);
 		return;
 	}
@@ -187,7 +186,7 @@ static bool collect(uint32_t slot)
 		return true;
 	}
 	// A signal of the program's may have come first; it is delivered when the thread goes on.
-	signal_of[slot] = status >> 16 ? 0 : (uint8_t)WSTOPSIG(status);
+	heapsnap_room->signal[slot] = status >> 16 ? 0 : (uint8_t)WSTOPSIG(status);
 	note_stopped(slot);
 	set_grip(slot, STOPPED);
 	return true;
@@ -201,7 +200,7 @@ static uint32_t collect_from(uint32_t first)
 	for (uint32_t i = first; i < hold.taken; i++) {
 		uint32_t slot = hold.slots[i];
 
-		left += grip_of[slot] == INTERRUPTED && !collect(slot);
+		left += heapsnap_room->grip[slot] == INTERRUPTED && !collect(slot);
 	}
 	return left;
 }
@@ -227,11 +226,11 @@ static void let_go(uint32_t slot)
 	heapsnap_user_registers registers;
 	struct iovec place = { &registers, sizeof(registers) };
 
-	if (call_of[slot] && signal_of[slot] == 0 &&
+	if (heapsnap_room->held_call[slot] && heapsnap_room->signal[slot] == 0 &&
 	    get_registers(slot, NT_PRSTATUS, &registers, sizeof(registers)) == 0 &&
-	    repair_call(&registers, call_of[slot]))
+	    repair_call(&registers, heapsnap_room->held_call[slot]))
 		trace(PTRACE_SETREGSET, slot, NT_PRSTATUS, &place);
-	trace(PTRACE_DETACH, slot, 0, (void *)(uintptr_t)signal_of[slot]);
+	trace(PTRACE_DETACH, slot, 0, (void *)(uintptr_t)heapsnap_room->signal[slot]);
 	set_grip(slot, FREE);
 }
 
@@ -246,7 +245,7 @@ static void let_all_go(void)
 	do {
 		late = collect_from(0) > 0;
 		for (uint32_t i = 0; i < hold.taken; i++) {
-			if (grip_of[hold.slots[i]] == STOPPED)
+			if (heapsnap_room->grip[hold.slots[i]] == STOPPED)
 				let_go(hold.slots[i]);
 		}
 		if (late)
@@ -366,7 +365,7 @@ bool heapsnap_hold(const struct heapsnap_tasks *tasks, const uint32_t *slots, ui
 	hold.refused = false;
 	if (!hold.stack || hold.deadly || is_filtered())
 		return false;
-	memset(grip_of, FREE, sizeof(grip_of));
+	memset(heapsnap_room->grip, FREE, sizeof(heapsnap_room->grip));
 	hold.tasks = tasks;
 	hold.slots = slots;
 	hold.count = count;
@@ -387,7 +386,7 @@ bool heapsnap_hold(const struct heapsnap_tasks *tasks, const uint32_t *slots, ui
 		if (phase_now() == HOLDING && has_ended(WNOHANG)) {
 			hold.holder = 0;
 			hold.deadly = true;
-			memset(grip_of, FREE, sizeof(grip_of));
+			memset(heapsnap_room->grip, FREE, sizeof(heapsnap_room->grip));
 		}
 		if (hold.holder == 0)
 			return false;
@@ -397,7 +396,7 @@ bool heapsnap_hold(const struct heapsnap_tasks *tasks, const uint32_t *slots, ui
 
 bool heapsnap_hold_has(uint32_t slot)
 {
-	return __atomic_load_n(&grip_of[slot], __ATOMIC_ACQUIRE) != FREE;
+	return __atomic_load_n(&heapsnap_room->grip[slot], __ATOMIC_ACQUIRE) != FREE;
 }
 
 void heapsnap_hold_release(void)

@@ -3,6 +3,7 @@
 
 #include "dumper/capture/automatic.h"
 #include "dumper/base/process.h"
+#include "dumper/base/reserve.h"
 #include "dumper/base/system.h"
 
 #include <fcntl.h>

@@ -5,6 +5,7 @@
 #include "dumper/capture/before_oom.h"
 #include "dumper/base/owner.h"
 #include "dumper/base/process.h"
+#include "dumper/base/reserve.h"
 #include "dumper/base/system.h"
 #include "dumper/capture/trigger.h"
 #include "dumper/host/sandbox.h"

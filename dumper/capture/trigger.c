@@ -10,8 +10,10 @@
 #include "dumper/heapsnap.h"
 #include "dumper/capture/hold.h"
 #include "dumper/capture/retention.h"
+#include "dumper/capture/room.h"
 #include "dumper/base/owner.h"
 #include "dumper/base/process.h"
+#include "dumper/base/reserve.h"
 #include "dumper/base/report.h"
 #include "dumper/host/sandbox.h"
 #include "dumper/base/settings.h"
@@ -241,6 +243,8 @@ static long map_shared(void)
 {
 	long result;
 
+	if (!heapsnap_room_make())
+		return -ENOMEM;
 	if (state->has_shared)
 		return 0;
 	result = heapsnap_system(SYS_mmap, 0, sizeof(struct heapsnap_shared),
@@ -261,7 +265,7 @@ static int take(const char *pattern, const heapsnap_context *context)
 
 	announce_begin();
 	set_pattern(pattern);
-	if (context)
+	if (context && result == 0)
 		heapsnap_freeze_note_caller(context);
 	else
 		heapsnap_freeze_note_nobody();
@@ -341,8 +345,8 @@ void heapsnap_trigger_init(void)
 {
 	struct state *page = heapsnap_reserve_own(sizeof(*state));
 
-	if (!page || heapsnap_process.threads == 0 ||
-	    heapsnap_waiter_init(&waiter, &page->waiter) != 0 || !heapsnap_owner_init(begin_anew)) {
+	if (!page || heapsnap_waiter_init(&waiter, &page->waiter) != 0 ||
+	    !heapsnap_owner_init(begin_anew)) {
 		heapsnap_report(NULL, "out of memory", "; no snapshots can be taken");
 		return;
 	}

@@ -2,6 +2,7 @@
 #include "dumper/stacks/backtraces.h"
 
 #include "dumper/base/process.h"
+#include "dumper/base/reserve.h"
 #include "dumper/base/report.h"
 #include "dumper/base/settings.h"
 #include "dumper/stacks/closing.h"
@@ -61,7 +62,7 @@ void heapsnap_backtraces_init(void)
 	heapsnap_sampling_init();
 	heapsnap_kinds_init(&room->kinds, &room->wrappers);
 	heapsnap_samples_init(&room->samples);
-	heapsnap_seen_init(&room->seen, &room->kinds, &room->wrappers);
+	heapsnap_seen_init(&room->seen, &room->wrappers);
 	heapsnap_closing_init(&room->wrappers);
 	process->wrappers = (uint64_t)room->wrappers.sites;
 	process->wrapper_slots = HEAPSNAP_WRAPPER_SITES;

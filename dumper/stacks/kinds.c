@@ -4,6 +4,7 @@
 #include "dumper/base/process.h"
 #include "dumper/stacks/code_hash.h"
 #include "dumper/stacks/effort.h"
+#include "dumper/stacks/later.h"
 #include "dumper/stacks/unwind.h"
 
 enum {
@@ -23,13 +24,70 @@ static uint32_t kinds_at, kinds_left; // of table->made, of the round
 
 void heapsnap_kinds_init(struct heapsnap_kinds *room, const struct heapsnap_wrappers *known)
 {
-	heapsnap_process.kinds = (uint64_t)room->kinds;
-	heapsnap_process.kind_slots = HEAPSNAP_KINDS;
+	heapsnap_process.kinds = (uint64_t)room->first;
+	heapsnap_process.kind_slots = HEAPSNAP_FIRST_KINDS;
 	wrappers = known;
 	table = room;
 }
 
 // Looks for a kind from a slot on. @return its entry, or the first free one; NULL if there is neither
+// --- two parts -----------------------------------------------------------------------
+
+static struct heapsnap_more_kinds *present_second_part(void)
+{
+	return __atomic_load_n(&table->more, __ATOMIC_ACQUIRE);
+}
+
+// @return NULL if there is no memory for it
+static struct heapsnap_more_kinds *second_part(void)
+{
+	struct heapsnap_more_kinds *more =
+		heapsnap_reserve_later((void **)&table->more, sizeof(*more));
+
+	if (more) {
+		__atomic_store_n(&heapsnap_process.more_kinds, (uint64_t)more->kinds,
+				 __ATOMIC_RELEASE);
+		__atomic_store_n(&heapsnap_process.kind_slots, HEAPSNAP_KINDS, __ATOMIC_RELEASE);
+	}
+	return more;
+}
+
+static bool is_first(const struct heapsnap_kind *kind)
+{
+	return kind >= table->first && kind < table->first + HEAPSNAP_FIRST_KINDS;
+}
+
+uint32_t heapsnap_kind_number(const struct heapsnap_kind *kind)
+{
+	if (is_first(kind))
+		return (uint32_t)(kind - table->first);
+	return HEAPSNAP_FIRST_KINDS + (uint32_t)(kind - present_second_part()->kinds);
+}
+
+struct heapsnap_kind *heapsnap_kind_numbered(uint32_t number)
+{
+	if (number < HEAPSNAP_FIRST_KINDS)
+		return &table->first[number];
+	return &present_second_part()->kinds[number - HEAPSNAP_FIRST_KINDS];
+}
+
+uint8_t *heapsnap_kind_marks(uint32_t number)
+{
+	if (number < HEAPSNAP_FIRST_KINDS)
+		return &table->closed[number];
+	return &present_second_part()->closed[number - HEAPSNAP_FIRST_KINDS];
+}
+
+// There are never more made than there is room for kinds.
+static uint32_t *made_at(uint32_t at)
+{
+	if (at < HEAPSNAP_FIRST_KINDS)
+		return &table->made[at];
+	return &present_second_part()->made[at - HEAPSNAP_FIRST_KINDS];
+}
+
+// --- finding one -----------------------------------------------------------------------
+
 static struct heapsnap_kind *search_kinds(struct heapsnap_kind *kinds, uint64_t count, uint64_t at,
 					  uint64_t site, uint64_t size)
 {
@@ -49,7 +107,7 @@ static void note_made(const struct heapsnap_kind *kind)
 {
 	uint32_t at = __atomic_fetch_add(&made_count, 1, __ATOMIC_RELAXED);
 
-	__atomic_store_n(&table->made[at], (uint32_t)(kind - table->kinds), __ATOMIC_RELAXED);
+	__atomic_store_n(made_at(at), heapsnap_kind_number(kind), __ATOMIC_RELAXED);
 	// A round that is under way takes one more, so that it does not end before its beginning.
 	if (__atomic_load_n(&kinds_left, __ATOMIC_RELAXED) != 0)
 		__atomic_fetch_add(&kinds_left, 1, __ATOMIC_RELAXED);
@@ -61,6 +119,13 @@ static uint64_t hash_kind(uint64_t site, uint64_t size)
 	return (heapsnap_code_hash(site) >> 32) + size / 16 * 3 + size % 16;
 }
 
+static struct heapsnap_kind *search_more(uint64_t at, uint64_t site, uint64_t size)
+{
+	struct heapsnap_more_kinds *more = second_part();
+
+	return more ? search_kinds(more->kinds, HEAPSNAP_MORE_KINDS, at, site, size) : NULL;
+}
+
 struct heapsnap_kind *heapsnap_kinds_look_up(uint64_t site, uint64_t size)
 {
 	uint64_t at = hash_kind(site, size);
@@ -69,16 +134,13 @@ struct heapsnap_kind *heapsnap_kinds_look_up(uint64_t site, uint64_t size)
 
 	heapsnap_spend(FIND_STEPS);
 	if (!is_few)
-		kind = search_kinds(table->kinds + HEAPSNAP_FIRST_KINDS, HEAPSNAP_MORE_KINDS, at,
-				    site, size);
+		kind = search_more(at, site, size);
 	if (heapsnap_kind_is_known(kind))
 		return kind;
-	first = search_kinds(table->kinds, HEAPSNAP_FIRST_KINDS, at, site, size);
+	first = search_kinds(table->first, HEAPSNAP_FIRST_KINDS, at, site, size);
 	if (heapsnap_kind_is_known(first) || (is_few && first))
 		return first;
-	return is_few ? search_kinds(table->kinds + HEAPSNAP_FIRST_KINDS, HEAPSNAP_MORE_KINDS, at,
-				     site, size)
-		      : kind;
+	return is_few ? search_more(at, site, size) : kind;
 }
 
 struct heapsnap_kind *heapsnap_kinds_find(uint64_t site, uint64_t size)
@@ -94,7 +156,7 @@ struct heapsnap_kind *heapsnap_kinds_find(uint64_t site, uint64_t size)
 	// Who comes by meanwhile makes an entry of its own: two are as good as one.
 	__atomic_store_n(&kind->size, size, __ATOMIC_RELAXED);
 	note_made(kind);
-	if (kind < table->kinds + HEAPSNAP_FIRST_KINDS)
+	if (is_first(kind))
 		__atomic_add_fetch(&kind_count, 1, __ATOMIC_RELAXED);
 	return kind;
 }
@@ -187,5 +249,5 @@ struct heapsnap_kind *heapsnap_kinds_next(void)
 		next = at + 1 < __atomic_load_n(&made_count, __ATOMIC_RELAXED) ? at + 1 : 0;
 	while (!__atomic_compare_exchange_n(&kinds_at, &at, next, true, __ATOMIC_RELAXED,
 					    __ATOMIC_RELAXED));
-	return &table->kinds[__atomic_load_n(&table->made[at], __ATOMIC_RELAXED)];
+	return heapsnap_kind_numbered(__atomic_load_n(made_at(at), __ATOMIC_RELAXED));
 }

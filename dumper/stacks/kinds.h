@@ -18,15 +18,29 @@
 #include <stdbool.h>
 
 enum {
-	HEAPSNAP_FIRST_KINDS = 1 << 12, /**< slots for the first ones: few kinds touch few pages */
-	HEAPSNAP_MORE_KINDS = 1 << 17,
+	HEAPSNAP_MORE_KINDS = 1 << 17, /**< besides the first ones: few kinds touch few pages */
 	HEAPSNAP_KINDS = HEAPSNAP_FIRST_KINDS + HEAPSNAP_MORE_KINDS,
 };
 
-struct heapsnap_kinds {
-	struct heapsnap_kind kinds[HEAPSNAP_KINDS];
-	uint32_t made[HEAPSNAP_KINDS]; /**< kinds in the order in which they were made */
+struct heapsnap_more_kinds {
+	struct heapsnap_kind kinds[HEAPSNAP_MORE_KINDS];
+	uint32_t made[HEAPSNAP_MORE_KINDS];
+	uint8_t closed[HEAPSNAP_MORE_KINDS];
 };
+
+struct heapsnap_kinds {
+	struct heapsnap_kind first[HEAPSNAP_FIRST_KINDS];
+	uint32_t made[HEAPSNAP_FIRST_KINDS];  /**< numbers, in the order in which they were made */
+	uint8_t closed[HEAPSNAP_FIRST_KINDS]; /**< marks of seen.h, by number; 0: open */
+	struct heapsnap_more_kinds *more;     /**< which go on with them; NULL: not yet */
+};
+
+/** A kind's number, and the other way round. */
+uint32_t heapsnap_kind_number(const struct heapsnap_kind *kind);
+struct heapsnap_kind *heapsnap_kind_numbered(uint32_t number);
+
+/** The marks of seen.h for a kind. */
+uint8_t *heapsnap_kind_marks(uint32_t number);
 
 /**
  * @param room   zeros

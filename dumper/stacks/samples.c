@@ -3,11 +3,12 @@
 
 #include "dumper/base/hash.h"
 #include "dumper/base/process.h"
+#include "dumper/stacks/later.h"
 #include "dumper/trace/trace.h"
 
 enum {
-	FIRST_SAMPLES = 1 << 12, // slots that are tried first
-	PROBES = 16,             // slots of each part that may hold a sample
+	PROBES = 16, // slots of each part that may hold a sample
+	MORE_SAMPLES = HEAPSNAP_SAMPLES - HEAPSNAP_FIRST_SAMPLES,
 };
 
 static struct heapsnap_samples *table;
@@ -15,8 +16,8 @@ static uint32_t others; // samples that did not find room among the first
 
 void heapsnap_samples_init(struct heapsnap_samples *room)
 {
-	heapsnap_process.samples = (uint64_t)room->samples;
-	heapsnap_process.sample_slots = HEAPSNAP_SAMPLES;
+	heapsnap_process.samples = (uint64_t)room->first;
+	heapsnap_process.sample_slots = HEAPSNAP_FIRST_SAMPLES;
 	table = room;
 }
 
@@ -25,16 +26,33 @@ static struct heapsnap_sample *sample_slot(const void *block, int probe)
 	uint64_t hash = (heapsnap_scatter((uint64_t)block) >> 32) + (uint64_t)probe;
 
 	if (probe < PROBES)
-		return &table->samples[hash % FIRST_SAMPLES];
-	return &table->samples[FIRST_SAMPLES + hash % (HEAPSNAP_SAMPLES - FIRST_SAMPLES)];
+		return &table->first[hash % HEAPSNAP_FIRST_SAMPLES];
+	return &__atomic_load_n(&table->more, __ATOMIC_ACQUIRE)[hash % MORE_SAMPLES];
+}
+
+// @return false if there is no memory for it
+static bool has_second_part(void)
+{
+	struct heapsnap_sample *more =
+		heapsnap_reserve_later((void **)&table->more, MORE_SAMPLES * sizeof(*more));
+
+	if (more) {
+		__atomic_store_n(&heapsnap_process.more_samples, (uint64_t)more, __ATOMIC_RELEASE);
+		__atomic_store_n(&heapsnap_process.sample_slots, HEAPSNAP_SAMPLES,
+				 __ATOMIC_RELEASE);
+	}
+	return more != NULL;
 }
 
 uint32_t *heapsnap_sample_add(const void *block, struct heapsnap_sampled sampled)
 {
 	for (int i = 0; table && sampled.backtrace && i < 2 * PROBES; i++) {
-		struct heapsnap_sample *sample = sample_slot(block, i);
+		struct heapsnap_sample *sample;
 		uint64_t free = 0;
 
+		if (i == PROBES && !has_second_part())
+			break;
+		sample = sample_slot(block, i);
 		if (__atomic_compare_exchange_n(&sample->block, &free, (uint64_t)block, false,
 						__ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
 			sample->time_ns = sampled.time_ns;

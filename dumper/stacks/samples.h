@@ -17,7 +17,8 @@ enum {
 };
 
 struct heapsnap_samples {
-	struct heapsnap_sample samples[HEAPSNAP_SAMPLES];
+	struct heapsnap_sample first[HEAPSNAP_FIRST_SAMPLES];
+	struct heapsnap_sample *more; /**< which go on with them; NULL: not yet */
 };
 
 /** @param room  zeros. Nothing is noted before. */

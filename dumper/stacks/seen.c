@@ -4,6 +4,7 @@
 #include "dumper/base/settings.h"
 #include "dumper/stacks/code_hash.h"
 #include "dumper/stacks/effort.h"
+#include "dumper/stacks/later.h"
 #include "dumper/stacks/hops.h"
 #include "dumper/stacks/unwind.h"
 
@@ -22,7 +23,6 @@ uint64_t heapsnap_seen[HEAPSNAP_SEEN_SLOTS];
 uint64_t heapsnap_displaced[HEAPSNAP_DISPLACED_SLOTS];
 
 static struct heapsnap_seen_table *table;
-static struct heapsnap_kinds *kinds;
 static struct heapsnap_wrappers *wrappers;
 static uint32_t queue_first, queue_end; // of table->queue; they count on
 static uint32_t sweep_at, sweep_left;   // slots of heapsnap_seen, after the kinds
@@ -31,10 +31,8 @@ static bool passing_were_seen;          // since the last sweep began
 // A bit by hash for each site that has ever lost a slot of heapsnap_seen.
 static uint64_t displaced_sites[DISPLACED_SITES / 64];
 
-void heapsnap_seen_init(struct heapsnap_seen_table *room, struct heapsnap_kinds *all,
-			struct heapsnap_wrappers *known)
+void heapsnap_seen_init(struct heapsnap_seen_table *room, struct heapsnap_wrappers *known)
 {
-	kinds = all;
 	wrappers = known;
 	table = room;
 }
@@ -125,7 +123,7 @@ static void clear_if(uint64_t *slot, uint64_t value)
  */
 static uint8_t *closed_mark(const struct heapsnap_kind *kind)
 {
-	return &table->closed[kind - kinds->kinds];
+	return heapsnap_kind_marks(heapsnap_kind_number(kind));
 }
 
 // The mark of a kind that has been closed since its code was mapped.
@@ -185,32 +183,38 @@ static void reopen(const struct heapsnap_kind *kind)
 
 void heapsnap_seen_postpone(const struct heapsnap_kind *kind, uint64_t site, uint64_t size)
 {
-	uint32_t at;
+	uint32_t *queue, at;
 
 	if (!HEAPSNAP_TAKES_SNAPSHOTS)
 		return;
+	queue = heapsnap_reserve_later((void **)&table->queue, HEAPSNAP_QUEUE * sizeof(*queue));
+	if (!queue)
+		return; // it will be tried at the next block
 	note_seen_site(site, true);
 	heapsnap_seen_cache(site, size);
 	if (__atomic_fetch_or(closed_mark(kind), QUEUED, __ATOMIC_RELAXED) & QUEUED)
 		return;
 	__atomic_store_n(closed_mark(kind), QUEUED | mark_of_age(kind), __ATOMIC_RELAXED);
 	at = __atomic_fetch_add(&queue_end, 1, __ATOMIC_RELAXED) % HEAPSNAP_QUEUE;
-	__atomic_store_n(&table->queue[at], (uint32_t)(kind - kinds->kinds) + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&queue[at], heapsnap_kind_number(kind) + 1, __ATOMIC_RELEASE);
 }
 
 // @return false if none waits
 static bool resume_first(void)
 {
 	uint32_t at = __atomic_load_n(&queue_first, __ATOMIC_RELAXED);
-	uint32_t *place = &table->queue[at % HEAPSNAP_QUEUE];
-	uint32_t number = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+	uint32_t *queue = __atomic_load_n(&table->queue, __ATOMIC_ACQUIRE), *place, number;
 
+	if (!queue)
+		return false;
+	place = &queue[at % HEAPSNAP_QUEUE];
+	number = __atomic_load_n(place, __ATOMIC_ACQUIRE);
 	if (number == 0 || !__atomic_compare_exchange_n(&queue_first, &at, at + 1, false,
 							__ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		return false;
 	__atomic_store_n(place, 0, __ATOMIC_RELAXED);
-	__atomic_and_fetch(&table->closed[number - 1], (uint8_t)~QUEUED, __ATOMIC_RELEASE);
-	reopen(&kinds->kinds[number - 1]);
+	__atomic_and_fetch(heapsnap_kind_marks(number - 1), (uint8_t)~QUEUED, __ATOMIC_RELEASE);
+	reopen(heapsnap_kind_numbered(number - 1));
 	return true;
 }
 

@@ -65,14 +65,13 @@ static inline bool heapsnap_is_known(uint64_t site, uint64_t size)
 
 struct heapsnap_seen_table {
 	uint64_t sites[HEAPSNAP_SEEN_SITES /
-		       64];             /**< a bit by hash: the site may be in heapsnap_seen */
-	uint8_t closed[HEAPSNAP_KINDS]; /**< marks of kinds; 0: open */
-	uint32_t queue[HEAPSNAP_QUEUE]; /**< numbers of kinds that wait, and 1; 0: none */
+		       64]; /**< a bit by hash: the site may be in heapsnap_seen */
+	uint32_t *
+		queue; /**< [HEAPSNAP_QUEUE] numbers of kinds that wait, and 1; 0: none. NULL: not yet */
 };
 
 /** @param room  zeros */
-void heapsnap_seen_init(struct heapsnap_seen_table *room, struct heapsnap_kinds *all,
-			struct heapsnap_wrappers *known);
+void heapsnap_seen_init(struct heapsnap_seen_table *room, struct heapsnap_wrappers *known);
 
 /** Puts a site and size where the fast path looks. */
 void heapsnap_seen_cache(uint64_t site, uint64_t size);

@@ -3,6 +3,7 @@
 
 #include "dumper/base/hash.h"
 #include "dumper/base/process.h"
+#include "dumper/base/reserve.h"
 #include "dumper/base/standard_library.h"
 #include "dumper/stacks/frame_rules.h"
 #include "dumper/stacks/symbols.h"

@@ -5,6 +5,7 @@
 #include "dumper/base/process.h"
 #include "dumper/stacks/code_hash.h"
 #include "dumper/stacks/effort.h"
+#include "dumper/stacks/later.h"
 #include "dumper/stacks/unwind.h"
 
 enum {
@@ -17,10 +18,27 @@ void heapsnap_steps_init(struct heapsnap_steps *room)
 {
 	struct heapsnap_process *process = &heapsnap_process;
 
-	process->steps = (uint64_t)room->steps;
+	process->steps = (uint64_t)room->first;
 	process->unmapped = (uint64_t)room->unmapped;
 	process->step_count = 1;
 	table = room;
+}
+
+static struct heapsnap_step *at(uint32_t step)
+{
+	return heapsnap_step_at(table, step);
+}
+
+// @return NULL if there is no memory for it
+static struct heapsnap_more_steps *second_part(void)
+{
+	struct heapsnap_more_steps *more =
+		heapsnap_reserve_later((void **)&table->more, sizeof(*more));
+
+	if (more)
+		__atomic_store_n(&heapsnap_process.more_steps, (uint64_t)more->steps,
+				 __ATOMIC_RELEASE);
+	return more;
 }
 
 // @return 0 if there is no room left
@@ -28,19 +46,21 @@ static uint32_t new_step(void)
 {
 	uint32_t *count = &heapsnap_process.step_count;
 	uint32_t step = __atomic_load_n(count, __ATOMIC_RELAXED);
+	uint32_t end;
 
-	while (step < HEAPSNAP_STEPS &&
-	       !__atomic_compare_exchange_n(count, &step, step + 1, true, __ATOMIC_RELAXED,
-					    __ATOMIC_RELAXED))
-		;
-	return step < HEAPSNAP_STEPS ? step : 0;
+	do {
+		end = step < HEAPSNAP_FIRST_STEPS || second_part() ? HEAPSNAP_STEPS
+								   : HEAPSNAP_FIRST_STEPS;
+	} while (step < end && !__atomic_compare_exchange_n(count, &step, step + 1, true,
+							    __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	return step < end ? step : 0;
 }
 
 // True if a step's code has been unmapped since.
 static bool is_of_unmapped(uint32_t step)
 {
 	uint32_t count = __atomic_load_n(&heapsnap_process.unmapped_count, __ATOMIC_ACQUIRE);
-	uint64_t address = table->steps[step].address;
+	uint64_t address = at(step)->address;
 
 	if (count == 0 || heapsnap_code_age(address) == 0)
 		return false;
@@ -59,10 +79,10 @@ static uint32_t find_step(uint32_t first, uint64_t address, uint32_t caller)
 	uint32_t step = first;
 
 	for (int i = 0; step != 0 && i < MAX_LINKS; i++) {
-		if (table->steps[step].address == address && table->steps[step].caller == caller &&
+		if (at(step)->address == address && at(step)->caller == caller &&
 		    !is_of_unmapped(step))
 			return step;
-		step = table->steps[step].next;
+		step = at(step)->next;
 	}
 	return 0;
 }
@@ -76,12 +96,13 @@ static uint32_t intern_step(uint64_t address, uint32_t caller)
 	uint32_t hash = (heapsnap_code_hash(address) ^ heapsnap_scatter(caller)) >> 40;
 	bool is_few = __atomic_load_n(&heapsnap_process.step_count, __ATOMIC_RELAXED) <
 		      HEAPSNAP_FIRST_STEPS;
-	uint32_t *chain = is_few ? &table->first_chains[hash & (HEAPSNAP_FIRST_CHAINS - 1)]
-				 : &table->chains[hash & (HEAPSNAP_CHAINS - 1)];
+	struct heapsnap_more_steps *more = is_few ? NULL : second_part();
+	uint32_t *chain = more ? &more->chains[hash & (HEAPSNAP_CHAINS - 1)]
+			       : &table->first_chains[hash & (HEAPSNAP_FIRST_CHAINS - 1)];
 	uint32_t first = __atomic_load_n(chain, __ATOMIC_ACQUIRE);
 	uint32_t step = find_step(first, address, caller);
 
-	if (step == 0 && !is_few)
+	if (step == 0 && more)
 		step = find_step(
 			__atomic_load_n(&table->first_chains[hash & (HEAPSNAP_FIRST_CHAINS - 1)],
 					__ATOMIC_ACQUIRE),
@@ -91,11 +112,11 @@ static uint32_t intern_step(uint64_t address, uint32_t caller)
 	step = new_step();
 	if (step == 0)
 		return 0;
-	table->steps[step].caller = caller;
-	__atomic_store_n(&table->steps[step].address, address, __ATOMIC_RELEASE);
+	at(step)->caller = caller;
+	__atomic_store_n(&at(step)->address, address, __ATOMIC_RELEASE);
 	// Another thread may have added the same one meanwhile. Two are as good as one.
 	do
-		table->steps[step].next = first;
+		at(step)->next = first;
 	while (!__atomic_compare_exchange_n(chain, &first, step, true, __ATOMIC_RELEASE,
 					    __ATOMIC_ACQUIRE));
 	return step;
@@ -116,21 +137,21 @@ static __thread struct {
 static uint32_t find_common(const uint64_t *addresses, unsigned *count)
 {
 	uint32_t step = last.step, common = step;
-	unsigned at = 0, differing = 0;
+	unsigned place = 0, differing = 0;
 
 	// Steps of code that has been unmapped would have to be found out among them.
 	if (__atomic_load_n(&heapsnap_process.unmapped_count, __ATOMIC_ACQUIRE) != 0)
 		return 0;
 	if (*count > last.count)
-		differing = at = *count - last.count;
+		differing = place = *count - last.count;
 	for (unsigned i = *count; i < last.count; i++)
-		common = step = table->steps[step].caller;
-	for (; at < *count; at++) {
-		const struct heapsnap_step *present = &table->steps[step];
+		common = step = at(step)->caller;
+	for (; place < *count; place++) {
+		const struct heapsnap_step *present = at(step);
 
 		step = present->caller;
-		if (present->address != addresses[at]) {
-			differing = at + 1;
+		if (present->address != addresses[place]) {
+			differing = place + 1;
 			common = step;
 		}
 	}

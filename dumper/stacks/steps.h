@@ -14,20 +14,31 @@
 
 enum {
 	HEAPSNAP_STEPS = 1 << 20,
-	HEAPSNAP_FIRST_STEPS =
-		1 << 13, /**< which are in the first chains: few steps touch few pages */
-	HEAPSNAP_FIRST_CHAINS = 1 << 12,
+	HEAPSNAP_FIRST_CHAINS = 1 << 12, /**< of HEAPSNAP_FIRST_STEPS: few steps touch few pages */
 	HEAPSNAP_CHAINS = 1 << 17,
 	HEAPSNAP_UNMAPPED = 256,
 };
 
+/** The steps from HEAPSNAP_FIRST_STEPS on, with the first one of each hash; they go on with step.next. */
+struct heapsnap_more_steps {
+	struct heapsnap_step steps[HEAPSNAP_STEPS - HEAPSNAP_FIRST_STEPS];
+	uint32_t chains[HEAPSNAP_CHAINS];
+};
+
 struct heapsnap_steps {
-	struct heapsnap_step steps[HEAPSNAP_STEPS];
+	struct heapsnap_step first[HEAPSNAP_FIRST_STEPS];
 	struct heapsnap_unmapped unmapped[HEAPSNAP_UNMAPPED];
 	uint32_t first_chains[HEAPSNAP_FIRST_CHAINS];
-	uint32_t chains
-		[HEAPSNAP_CHAINS]; /**< the first step of each hash; they go on with step.next */
+	struct heapsnap_more_steps *more; /**< NULL: not yet */
 };
+
+/** A step that has been made. */
+static inline struct heapsnap_step *heapsnap_step_at(struct heapsnap_steps *steps, uint32_t step)
+{
+	if (step < HEAPSNAP_FIRST_STEPS)
+		return &steps->first[step];
+	return &__atomic_load_n(&steps->more, __ATOMIC_ACQUIRE)->steps[step - HEAPSNAP_FIRST_STEPS];
+}
 
 /** @param room  zeros */
 void heapsnap_steps_init(struct heapsnap_steps *room);

@@ -4,6 +4,7 @@
 #include "dumper/stacks/code_hash.h"
 #include "dumper/stacks/effort.h"
 #include "dumper/stacks/frame_rules.h"
+#include "dumper/stacks/later.h"
 #include "dumper/stacks/passing.h"
 #include "dumper/stacks/standard.h"
 #include "dumper/stacks/symbols.h"
@@ -130,8 +131,23 @@ bool heapsnap_wrappers_passes(const struct heapsnap_wrappers *wrappers, uint64_t
 
 static struct heapsnap_allocating *function_at(struct heapsnap_wrappers *wrappers, uint32_t number)
 {
-	return number > 0 && number <= HEAPSNAP_WRAPPER_FUNCTIONS ? &wrappers->functions[number - 1]
-								  : NULL;
+	if (number == 0 || number > HEAPSNAP_WRAPPER_FUNCTIONS)
+		return NULL;
+	if (number <= HEAPSNAP_WRAPPER_FEW)
+		return &wrappers->functions[number - 1];
+	return &__atomic_load_n(&wrappers->more,
+				__ATOMIC_ACQUIRE)[number - 1 - HEAPSNAP_WRAPPER_FEW];
+}
+
+// @return false if there is no memory for the functions after the first few
+static bool has_more(struct heapsnap_wrappers *wrappers)
+{
+	enum {
+		MORE = HEAPSNAP_WRAPPER_FUNCTIONS - HEAPSNAP_WRAPPER_FEW,
+	};
+
+	return heapsnap_reserve_later((void **)&wrappers->more,
+				      MORE * sizeof(struct heapsnap_allocating)) != NULL;
 }
 
 // Takes the next entry. @return its number; NONE if there is no room
@@ -139,13 +155,13 @@ static uint16_t new_function(struct heapsnap_wrappers *wrappers, uint64_t functi
 {
 	uint32_t count = load(wrappers->function_count);
 
-	while (count < HEAPSNAP_WRAPPER_FUNCTIONS &&
-	       !__atomic_compare_exchange_n(&wrappers->function_count, &count, count + 1, true,
-					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-		;
-	if (count == HEAPSNAP_WRAPPER_FUNCTIONS)
-		return NONE;
-	__atomic_store_n(&wrappers->functions[count].function, function, __ATOMIC_RELEASE);
+	do {
+		if (count == HEAPSNAP_WRAPPER_FUNCTIONS ||
+		    (count >= HEAPSNAP_WRAPPER_FEW && !has_more(wrappers)))
+			return NONE;
+	} while (!__atomic_compare_exchange_n(&wrappers->function_count, &count, count + 1, true,
+					      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	__atomic_store_n(&function_at(wrappers, count + 1)->function, function, __ATOMIC_RELEASE);
 	return (uint16_t)(count + 1);
 }
 
@@ -166,7 +182,7 @@ static uint16_t find_number(struct heapsnap_wrappers *wrappers, uint64_t functio
 							false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 				return number;
 		}
-		if (load(wrappers->functions[present - 1].function) == function)
+		if (load(function_at(wrappers, present)->function) == function)
 			return present;
 	}
 	return NONE;
@@ -463,7 +479,7 @@ void heapsnap_wrappers_forget(struct heapsnap_wrappers *wrappers, uint64_t start
 			store(wrappers->sites[i], REMOVED);
 	}
 	for (uint32_t i = 0; i < count; i++) {
-		struct heapsnap_allocating *function = &wrappers->functions[i];
+		struct heapsnap_allocating *function = function_at(wrappers, i + 1);
 		uint64_t address = load(function->function);
 
 		// An entry that another thread is just taking has no address yet.

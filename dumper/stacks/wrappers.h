@@ -34,6 +34,7 @@ enum {
 	HEAPSNAP_WRAPPER_KNOWN = 1 << 13,
 	HEAPSNAP_WRAPPER_NUMBERS = 1 << 12,
 	HEAPSNAP_WRAPPER_FUNCTIONS = 1 << 11,
+	HEAPSNAP_WRAPPER_FEW = 1 << 8, /**< of them, which most programs do with */
 	HEAPSNAP_WRAPPER_CALLERS = 12,
 	HEAPSNAP_WRAPPER_PLACES = 8,
 	HEAPSNAP_WRAPPER_LOOKS = 128, /**< after which a function that has shown nothing is none */
@@ -80,7 +81,8 @@ struct heapsnap_wrappers {
 	/** By hash of a function's address: its number, which is one more than its index; 0: free. */
 	uint16_t numbers[HEAPSNAP_WRAPPER_NUMBERS];
 	uint32_t function_count;
-	struct heapsnap_allocating functions[HEAPSNAP_WRAPPER_FUNCTIONS];
+	struct heapsnap_allocating functions[HEAPSNAP_WRAPPER_FEW];
+	struct heapsnap_allocating *more; /**< which go on with them; NULL: not yet */
 };
 
 /** Declares functions wrappers, by their names, separated by commas. To be called at load time. */

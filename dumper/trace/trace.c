@@ -2,6 +2,7 @@
 #include "dumper/trace/trace.h"
 
 #include "dumper/base/process.h"
+#include "dumper/base/reserve.h"
 #include "dumper/base/report.h"
 #include "dumper/trace/sampling.h"
 #include "dumper/base/settings.h"

@@ -218,18 +218,26 @@ static uint64_t wait_for_step(const struct heapsnap_step *step)
 	return address;
 }
 
+static const struct heapsnap_step *step_at(uint32_t number)
+{
+	if (number < HEAPSNAP_FIRST_STEPS)
+		return (const struct heapsnap_step *)heapsnap_process.steps + number;
+	return (const struct heapsnap_step *)__atomic_load_n(&heapsnap_process.more_steps,
+							     __ATOMIC_ACQUIRE) +
+	       (number - HEAPSNAP_FIRST_STEPS);
+}
+
 static void add_steps(struct heapsnap_trace_file *file, uint32_t last)
 {
-	const struct heapsnap_step *steps = (const struct heapsnap_step *)heapsnap_process.steps;
-
 	while (file->steps < last) {
-		uint32_t step = ++file->steps;
-		uint64_t address = wait_for_step(&steps[step]);
+		uint32_t number = ++file->steps;
+		const struct heapsnap_step *step = step_at(number);
+		uint64_t address = wait_for_step(step);
 
 		see_to_module(file, address);
 		put_tag(file, HEAPSNAP_TRACE_STEP);
 		put_difference(file, address, file->address);
-		put_number(file, steps[step].caller ? step - steps[step].caller : 0);
+		put_number(file, step->caller ? number - step->caller : 0);
 		file->address = address;
 	}
 }

@@ -4,6 +4,7 @@
 
 #include "dumper/capture/gate.h"
 #include "dumper/base/process.h"
+#include "dumper/capture/room.h"
 #include "dumper/base/settings.h"
 #include "dumper/host/signals.h"
 
@@ -21,8 +22,6 @@ enum {
 
 struct heapsnap_process heapsnap_process;
 struct heapsnap_settings heapsnap_settings;
-
-static struct heapsnap_thread threads[HEAPSNAP_THREADS];
 
 bool heapsnap_signals_claim(int number, heapsnap_signal_handler *handler, bool over_ignored)
 {
@@ -76,11 +75,11 @@ static void excused_thread_goes_on(void **state)
 	int stands = 0;
 
 	(void)state;
-	heapsnap_process.threads = (uint64_t)threads;
+	assert_true(heapsnap_room_make());
 	heapsnap_process.pid = (uint32_t)getpid();
 	assert_int_equal(pthread_create(&thread, NULL, run, &number), 0);
 	assert_true(becomes(&thread_id));
-	threads[0].tid = thread_id;
+	heapsnap_room->threads[0].tid = thread_id;
 
 	heapsnap_gate_shut();
 	assert_true(heapsnap_gate_ask(0));
@@ -90,7 +89,7 @@ static void excused_thread_goes_on(void **state)
 	__atomic_store_n(&may_unblock, 1, __ATOMIC_RELEASE);
 	for (int i = 0; i < PATIENCE && stands == 0; i++) {
 		usleep(WAIT_US);
-		stands = __atomic_load_n(&threads[0].state, __ATOMIC_ACQUIRE) ==
+		stands = __atomic_load_n(&heapsnap_room->threads[0].state, __ATOMIC_ACQUIRE) ==
 			 HEAPSNAP_THREAD_STOPPED;
 	}
 	assert_true(stands);

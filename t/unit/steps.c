@@ -49,8 +49,9 @@ static uint32_t intern(const char *calls)
 
 static void assert_calls(uint32_t step, const char *calls)
 {
-	for (; *calls; calls++, step = table->steps[step].caller)
-		assert_int_equal(table->steps[step].address, 0x400000 + (uint64_t)*calls);
+	for (; *calls; calls++, step = heapsnap_step_at(table, step)->caller)
+		assert_int_equal(heapsnap_step_at(table, step)->address,
+				 0x400000 + (uint64_t)*calls);
 	assert_int_equal(step, 0);
 }
 

@@ -13,23 +13,41 @@ enum {
 
 // --- reading -----------------------------------------------------------------
 
-// Reads a table of the process's. One that cannot be read is as good as none.
+// A table of the process's, which may have a second part elsewhere.
+struct table {
+	uint64_t address;
+	uint32_t count; // of rows
+	size_t row;     // bytes
+	uint64_t more;  // address
+	uint32_t first; // rows in the first part, if there is another
+};
+
+// Reads one. What cannot be read is zeros.
+HEAP_MUST_CHECK
+static struct heap_error *read_parts(const struct image *image, struct table table, void *result,
+				     uint32_t *rows)
+{
+	uint32_t count = table.address == 0 || table.count > MAX_STEPS ? 0 : table.count;
+	uint32_t first = count < table.first ? count : table.first;
+	char *memory = malloc(count * table.row + 1);
+
+	*rows = 0;
+	if (!memory)
+		return heap_error_out_of_memory();
+	image_read_padded(image, table.address, memory, first * table.row);
+	image_read_padded(image, table.more, memory + first * table.row,
+			  (count - first) * table.row);
+	*(void **)result = memory;
+	*rows = count;
+	return NULL;
+}
+
+// Reads one that is in one place.
 HEAP_MUST_CHECK
 static struct heap_error *read_table(const struct image *image, uint64_t address, uint32_t count,
 				     size_t row, void *result, uint32_t *rows)
 {
-	void *table;
-
-	*rows = 0;
-	if (address == 0 || count > MAX_STEPS)
-		count = 0;
-	table = malloc(count * row + 1);
-	if (!table)
-		return heap_error_out_of_memory();
-	image_read_padded(image, address, table, count * row);
-	*(void **)result = table;
-	*rows = count;
-	return NULL;
+	return read_parts(image, (struct table){ address, count, row, 0, count }, result, rows);
 }
 
 static int compare_addresses(const void *left, const void *right)
@@ -105,10 +123,15 @@ struct heap_error *backtraces_init(struct backtraces *backtraces, const struct i
 	uint32_t kind_count = 0, wrapper_slots = 0;
 
 	*backtraces = (struct backtraces){ 0 };
-	HEAP_TRY(read_table(image, process->steps, process->step_count, sizeof(*backtraces->taken),
+	HEAP_TRY(read_parts(image,
+			    (struct table){ process->steps, process->step_count,
+					    sizeof(*backtraces->taken), process->more_steps,
+					    HEAPSNAP_FIRST_STEPS },
 			    &backtraces->taken, &backtraces->taken_count));
-	HEAP_TRY(read_table(image, process->kinds, process->kind_slots, sizeof(*kinds), &kinds,
-			    &kind_count));
+	HEAP_TRY(read_parts(image,
+			    (struct table){ process->kinds, process->kind_slots, sizeof(*kinds),
+					    process->more_kinds, HEAPSNAP_FIRST_KINDS },
+			    &kinds, &kind_count));
 	HEAP_TRY(read_table(image, process->wrappers, process->wrapper_slots,
 			    sizeof(*backtraces->wrappers), &backtraces->wrappers, &wrapper_slots));
 	HEAP_TRY(read_table(image, process->unmapped, process->unmapped_count,

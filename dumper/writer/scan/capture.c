@@ -365,7 +365,7 @@ struct heap_error *capture_open_snapshot(struct capture *capture, struct heap_sn
 HEAP_MUST_CHECK
 static struct heap_error *find_by_headers(struct capture *capture)
 {
-	uint64_t own[9][2];
+	uint64_t own[CAPTURE_OWN_RANGES][2];
 	size_t own_count = capture_own_ranges(capture, own);
 	CLEANUP(moves_deinit) struct moves moves = { 0 };
 
@@ -534,7 +534,7 @@ bool capture_is_own(const struct capture *capture, const struct module *module)
 	return capture->process_address >= module->start && capture->process_address < module->end;
 }
 
-size_t capture_own_ranges(const struct capture *capture, uint64_t ranges[9][2])
+size_t capture_own_ranges(const struct capture *capture, uint64_t ranges[CAPTURE_OWN_RANGES][2])
 {
 	const struct heapsnap_process *process = &capture->process;
 	const uint64_t own[][2] = {
@@ -546,10 +546,14 @@ size_t capture_own_ranges(const struct capture *capture, uint64_t ranges[9][2])
 		{ process->steps, process->steps + 1 },
 		{ process->kinds, process->kinds + 1 },
 		{ process->samples, process->samples + 1 },
+		{ process->more_steps, process->more_steps + 1 },
+		{ process->more_kinds, process->more_kinds + 1 },
+		{ process->more_samples, process->more_samples + 1 },
 		{ process->wrappers, process->wrappers + 1 },
 	};
 	size_t count = 0;
 
+	_Static_assert(sizeof(own) / sizeof(own[0]) == CAPTURE_OWN_RANGES, "room for all");
 	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
 		const struct image_mapping *mapping = image_find(&capture->image, own[i][0]);
 

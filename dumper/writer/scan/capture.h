@@ -95,7 +95,11 @@ struct heap_error *capture_find_objects(struct capture *capture);
 /** True if a module is this project's library, within the program. */
 bool capture_is_own(const struct capture *capture, const struct module *module);
 
+enum {
+	CAPTURE_OWN_RANGES = 12,
+};
+
 /** The library's own memory, which is neither heap nor root: (start, end). @return how many */
-size_t capture_own_ranges(const struct capture *capture, uint64_t ranges[9][2]);
+size_t capture_own_ranges(const struct capture *capture, uint64_t ranges[CAPTURE_OWN_RANGES][2]);
 
 #endif

@@ -508,7 +508,7 @@ static bool is_empty_arena(const struct capture *capture, const struct image_map
 
 static bool is_other_memory(const struct capture *capture, const struct image_mapping *mapping)
 {
-	uint64_t own[9][2];
+	uint64_t own[CAPTURE_OWN_RANGES][2];
 	size_t own_count = capture_own_ranges(capture, own);
 
 	for (size_t i = 0; i < own_count; i++) {

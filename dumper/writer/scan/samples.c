@@ -45,6 +45,14 @@ static int compare_objects(const void *left, const void *right)
 	return (a->object > b->object) - (a->object < b->object);
 }
 
+static uint64_t address_of(const struct heapsnap_process *process, uint32_t slot)
+{
+	return slot < HEAPSNAP_FIRST_SAMPLES
+		       ? process->samples + slot * sizeof(struct heapsnap_sample)
+		       : process->more_samples +
+				 (slot - HEAPSNAP_FIRST_SAMPLES) * sizeof(struct heapsnap_sample);
+}
+
 // The table has room for many more samples than there are: it is read in pieces, and not kept.
 struct heap_error *samples_visit(const struct image *image, const struct heapsnap_process *process,
 				 const struct objects *objects, samples_visitor *visit,
@@ -54,11 +62,12 @@ struct heap_error *samples_visit(const struct image *image, const struct heapsna
 		process->samples && process->sample_slots <= MAX_SLOTS ? process->sample_slots : 0;
 	struct heapsnap_sample samples[AT_ONCE];
 
+	_Static_assert(HEAPSNAP_FIRST_SAMPLES % AT_ONCE == 0, "a piece is of one part");
 	for (uint32_t i = 0; i < slots; i++) {
 		const struct heapsnap_sample *sample = &samples[i % AT_ONCE];
 
 		if (i % AT_ONCE == 0)
-			image_read_padded(image, process->samples + i * sizeof(*samples), samples,
+			image_read_padded(image, address_of(process, i), samples,
 					  (slots - i < AT_ONCE ? slots - i : AT_ONCE) *
 						  sizeof(*samples));
 		if (sample->block == 0)

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * Prints how much address space it has, in KiB, then locks all of its memory under the limit that most systems
+ * have, and prints the outcome.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum {
+	LIMIT = 8 << 20, // bytes
+	NOBODY = 65534,
+};
+
+int main(void)
+{
+	struct rlimit limit = { LIMIT, LIMIT };
+	FILE *file = fopen("/proc/self/statm", "r");
+	long pages = 0;
+	int result;
+
+	if (!file || fscanf(file, "%ld", &pages) != 1)
+		return 1;
+	fclose(file);
+	setrlimit(RLIMIT_MEMLOCK, &limit);
+	// There is no limit for root.
+	if (geteuid() == 0 && (setgid(NOBODY) != 0 || setuid(NOBODY) != 0))
+		return 1;
+	result = mlockall(MCL_CURRENT | MCL_FUTURE);
+	printf("%ld\n%d %d %s\n", pages * (getpagesize() / 1024), result, result ? errno : 0,
+	       malloc(100000) ? "allocates" : "cannot allocate");
+	return 0;
+}
