@@ -171,9 +171,10 @@ static void load_integer(const struct heap_types *types, const struct heap_type 
 		result->kind = HEAP_SCALAR_SIGNED;
 		if (bits < 128 && word >> (bits - 1) & 1)
 			word |= ~(heap_wide)0 << bits;
-		__extension__ result->real = (long double)(__int128)word;
+		__extension__ result->real =
+			bits <= 64 ? (long double)(int64_t)word : (long double)(__int128)word;
 	} else {
-		result->real = (long double)word;
+		result->real = bits <= 64 ? (long double)(uint64_t)word : (long double)word;
 	}
 	result->number = (uint64_t)word;
 	result->high = (uint64_t)(word >> 64);
