@@ -443,8 +443,10 @@ static void reads_fortran(void **state)
 						 "gfortran -gdwarf-5 -O2" };
 
 	(void)state;
-	if (!compile_has(compilers[0]))
-		skip();
+	if (!compile_has(compilers[0])) {
+		compile_lack(compilers[0]);
+		return;
+	}
 	WITH_EACH(compilers, "unit.f90", fortran_source, check_fortran);
 }
 
@@ -475,8 +477,10 @@ static void reads_ada(void **state)
 	(void)state;
 	compile_write("unit.ads", ada_source);
 	// A cross compiler may be without Ada beside a gnatmake of this machine.
-	if (!compile_has("gnatmake") || !compile_run("gcc -c unit.ads 2>/dev/null"))
-		skip();
+	if (!compile_has("gnatmake") || !compile_run("gcc -c unit.ads 2>/dev/null")) {
+		compile_lack("Ada");
+		return;
+	}
 	for (size_t i = 0; i < sizeof(compilers) / sizeof(*compilers); i++) {
 		compiler = compilers[i];
 		assert_true(compile_run("%s -fPIC -c unit.ads", compiler));
