@@ -142,6 +142,13 @@ static bool is_allowed(const struct sock_fprog *filter, struct seccomp_data call
 	       action == SECCOMP_RET_LOG;
 }
 
+// True if the program can end by its last thread alone, so that none of ours may be left.
+static bool ends_by_thread(const struct request *request)
+{
+	return !request->filter ||
+	       !is_allowed(request->filter, (struct seccomp_data){ .nr = SYS_exit_group });
+}
+
 // @return enum heapsnap_need. The filter can be read
 static uint32_t judge(const struct request *request)
 {
@@ -151,6 +158,8 @@ static uint32_t judge(const struct request *request)
 		if (!is_allowed(request->filter, calls[i].data))
 			needs |= calls[i].needs;
 	}
+	if (ends_by_thread(request))
+		return needs | HEAPSNAP_NEED_THREADS;
 	return request->is_of_all ? needs : needs & ~(uint32_t)HEAPSNAP_NEED_THREADS;
 }
 

@@ -301,10 +301,11 @@ static void ask_to_stop(void)
 
 void heapsnap_trace_stop(void)
 {
-	uint64_t until = heapsnap_monotonic_ns() + END_PATIENCE_NS;
+	uint64_t until;
 
 	if (!state || !__atomic_load_n(&state->started, __ATOMIC_ACQUIRE))
 		return;
+	until = heapsnap_monotonic_ns() + END_PATIENCE_NS;
 	ask_to_stop();
 	while (__atomic_load_n(&state->started, __ATOMIC_ACQUIRE) &&
 	       heapsnap_monotonic_ns() < until) {

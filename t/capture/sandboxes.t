@@ -50,6 +50,10 @@ for my $trace ('t-prctl', 'u-prctl', 't-thread', 'u-thread') {
     unlike $said, qr/incomplete|cut|no end/i, '... and its end';
 }
 
+for my $options ('', '--trace s.trace', '--no-snapshots --trace v.trace --rate 16K', '--growth 100K', '--every 1h') {
+    is run("$heapsnap $options -- $program", 'strict'), 9 * 256 . " went on\n", "strict mode, $options: as without";
+}
+
 is run("$heapsnap -- $program", 'bad'), run($program, 'bad'), 'filters that cannot be read: the kernel says so';
 
 # What was not installed, or only in a child, hinders no snapshot.

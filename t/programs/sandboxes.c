@@ -207,6 +207,14 @@ int main(int argc, char **argv)
 
 		if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
 			return 1;
+	} else if (strcmp(way, "strict") == 0) {
+		for (int i = 0; i < 1000; i++)
+			free(malloc(20000)); // all that it takes is there
+		prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
+		for (int i = 0; i < 200000; i++)
+			free(malloc((size_t)i % 20000));
+		say("went on\n");
+		syscall(SYS_exit, 9); // exit_group() is not allowed
 	} else if (strcmp(way, "raw") == 0) {
 		struct sock_fprog program = PROGRAM(of_malloc);
 
