@@ -92,7 +92,7 @@ static void first_free(void *block)
 	(void)block;
 }
 
-// Of the random bytes that the kernel gives each program: this comes before it is known which
+// Takes the random bytes that the kernel gives each program: this comes before it is known which
 // system calls are allowed.
 static uint64_t make_secret(void)
 {

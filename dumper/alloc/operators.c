@@ -114,7 +114,7 @@ static const char nothrow_tag;
 	{ \
 		void *block = NULL; \
 \
-		/* Of another the runtime knows what to say. */ \
+		/* The runtime knows what to say of another alignment. */ \
 		if (!steps_back && alignment != 0 && (alignment & (alignment - 1)) == 0) \
 			block = heapsnap_allocate_aligned(alignment, size, HEAPSNAP_SITE, flags); \
 		return block ? block : pass(#symbol, size, alignment, third); \

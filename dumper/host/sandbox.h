@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** What the library makes system calls for. Bits. */
+/** The purposes for which the library makes system calls: bits. */
 enum heapsnap_need {
 	HEAPSNAP_NEED_SNAPSHOT = 1, /**< to take one, or to begin a thread */
 	HEAPSNAP_NEED_CLOCK = 2,    /**< a thread's processor time */

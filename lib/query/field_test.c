@@ -311,7 +311,7 @@ static bool complex_matches(const struct heap_field_test *test, const struct hea
 	       (value->imaginary == 0 && test->is_real && (double)value->real == test->real);
 }
 
-// Of shorter integers the wanted one has no more bits than they: -1 is the greatest one without a sign.
+// A wanted number has no more bits than the integer that it is compared with: -1 is the greatest one without a sign.
 static heap_wide wanted_bits(const struct heap_field_test *test, const struct heap_scalar *value)
 {
 	const heap_wide most = UINT64_MAX;

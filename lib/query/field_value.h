@@ -2,7 +2,7 @@
 #ifndef HEAP_FIELD_VALUE_H
 #define HEAP_FIELD_VALUE_H
 
-/** What of a field of several members is compared, as it is one value for a person. */
+/** Fields of several members that are one value for a person, and what of them is compared. */
 
 #include "lib/types/member_path.h"
 

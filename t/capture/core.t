@@ -146,12 +146,13 @@ SKIP: {
             open STDERR, '>', '/dev/null';
             exec "$build/heapsnap", 'core', '--file', "$directory/never", $large or POSIX::_exit(127);
         }
-        my $unpacks = sub { grep { $_ eq $pid } split ' ', `pgrep -f "[d]cq -- $large" | xargs -r -I{} awk '{print \$4}' /proc/{}/stat 2>/dev/null` };
+        my $unpacks = sub { grep { Heapsh::content("$_/cmdline") =~ /-dcq\0--\0\Q$large\E/ } glob '/proc/[0-9]*' };
         for (1 .. 100) { last if $unpacks->(); select undef, undef, undef, 0.05 }
+        ok scalar($unpacks->()), 'it unpacks';
         kill 'KILL', $pid;
         waitpid $pid, 0;
-        my $left = 1;
-        for (1 .. 40) { $left = `pgrep -f "[d]cq -- $large"`; last if $left eq ''; select undef, undef, undef, 0.05 }
+        for (1 .. 40) { last if !$unpacks->(); select undef, undef, undef, 0.05 }
+        my $left = join ' ', $unpacks->();
         is $left, '', 'killed while it unpacks: nothing goes on unpacking';
     }
     system("head -c 3000000 $core >$directory/short") == 0 or die;
