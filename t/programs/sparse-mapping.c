@@ -41,6 +41,8 @@ int main(void)
 		hold_other(mapping, i * (size / 1024) - page);
 		hold_other(mapping, i * (size / 1024));
 	}
+	setvbuf(stdin, NULL, _IONBF,
+		0); // or getchar() allocates a buffer, before the second snapshot or the first
 	puts("ready");
 	fflush(stdout);
 	while (getchar() != EOF)
