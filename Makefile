@@ -233,6 +233,7 @@ $(BUILD)/t/unit/gate.t: $(addprefix $(BUILD)/dumper/,capture/gate.o capture/room
 
 # The part of the library that can be had alone.
 $(BUILD)/t/unit/machine_code.t: $(BUILD)/dumper/code/machine_code.o
+$(BUILD)/t/unit/moves.t: $(BUILD)/dumper/writer/casts/moves.o $(CODE)
 $(BUILD)/t/unit/passing.t: $(addprefix $(BUILD)/dumper/stacks/,passing.o code_hash.o frame_rules.o effort.o workspace.o) \
 	$(CODE)
 $(BUILD)/t/unit/steps.t: $(addprefix $(BUILD)/dumper/,stacks/code_hash.o stacks/effort.o stacks/steps.o stacks/unwind.o stacks/frame_rules.o base/reserve.o base/system.o base/vdso.o)

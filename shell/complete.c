@@ -27,9 +27,9 @@ static const char *const text_options[] = { "--regex", "--exact", "-i", NULL };
 
 static const char *const common_options[] = { "--json", "--each", NULL };
 
-static const char *const evidence_words[] = { "none",      "declared", "vtable", "pointer",
-					      "embedding", "site",     "vote",   "pool",
-					      "tag",       "methods",  "shape",  NULL };
+static const char *const evidence_words[] = { "none",  "declared", "vtable", "pointer", "embedding",
+					      "site",  "vote",     "pool",   "tag",     "methods",
+					      "shape", "cast",     NULL };
 
 // Readline's functions get no context.
 static struct session *session;

@@ -471,6 +471,18 @@ static const struct unit_range *range_of(const struct heap_dwarf_code *code, uin
 	return after && pc < ranges[after - 1].high ? &ranges[after - 1] : NULL;
 }
 
+HEAP_MUST_CHECK
+static struct heap_error *read_unit(struct heap_dwarf_code *code, uint32_t number)
+{
+	const struct heap_dwarf_unit *skeleton = &code->units->units[number];
+	struct heap_dwarf_dies *dies;
+
+	if (code->read[number])
+		return NULL;
+	HEAP_TRY(turn_to(code, heap_dwarf_units_full(code->units, skeleton), &dies));
+	return heap_dwarf_code_unit_read(dies, skeleton, &code->read[number]);
+}
+
 struct heap_error *heap_dwarf_code_find_unit(struct heap_dwarf_code *code, uint64_t pc,
 					     const struct heap_dwarf_code_unit **result)
 {
@@ -479,14 +491,37 @@ struct heap_error *heap_dwarf_code_find_unit(struct heap_dwarf_code *code, uint6
 	*result = NULL;
 	if (!range)
 		return NULL;
-	if (!code->read[range->unit]) {
-		const struct heap_dwarf_unit *skeleton = &code->units->units[range->unit];
-		struct heap_dwarf_dies *dies;
-
-		HEAP_TRY(turn_to(code, heap_dwarf_units_full(code->units, skeleton), &dies));
-		HEAP_TRY(heap_dwarf_code_unit_read(dies, skeleton, &code->read[range->unit]));
-	}
+	HEAP_TRY(read_unit(code, range->unit));
 	*result = code->read[range->unit];
+	return NULL;
+}
+
+struct heap_error *heap_dwarf_code_visit_units(
+	struct heap_dwarf_code *code,
+	bool (*visit)(void *context, const struct heap_dwarf_code_unit *unit), void *context)
+{
+	CLEANUP_FREE bool *seen = calloc(code->units->count + 1, sizeof(*seen));
+	bool goes_on = true;
+
+	if (!seen)
+		return heap_error_out_of_memory();
+	for (size_t i = 0; i < code->range_count && goes_on; i++) {
+		uint32_t number = code->ranges[i].unit;
+		bool is_new = !code->read[number];
+		struct heap_error *error = seen[number] ? NULL : read_unit(code, number);
+
+		if (error && heap_error_code(error) == HEAP_ERROR_MEMORY)
+			return error;
+		heap_error_destroy(error);
+		if (seen[number] || !code->read[number])
+			continue;
+		seen[number] = true;
+		goes_on = visit(context, code->read[number]);
+		if (!is_new)
+			continue;
+		heap_dwarf_code_unit_destroy(code->read[number]);
+		code->read[number] = NULL;
+	}
 	return NULL;
 }
 

@@ -33,6 +33,16 @@ struct heap_error *heap_dwarf_code_find_unit(struct heap_dwarf_code *code, uint6
 					     const struct heap_dwarf_code_unit **result);
 
 /**
+ * Visits the code of all units. What was not read before is not kept; a damaged unit is passed over.
+ *
+ * @param visit  @return false to stop
+ */
+HEAP_MUST_CHECK
+struct heap_error *heap_dwarf_code_visit_units(
+	struct heap_dwarf_code *code,
+	bool (*visit)(void *context, const struct heap_dwarf_code_unit *unit), void *context);
+
+/**
  * The next call behind an address: where it returns to, the least such address of the unit above @p pc;
  * 0 if there is none.
  */

@@ -449,7 +449,7 @@ static struct heap_error *parse_evidence(const struct heap_filter_parsing *parsi
 
 	return heap_error_create(HEAP_ERROR_ARGUMENT,
 				 "evidence %s: not one of none, declared, vtable, pointer, "
-				 "embedding, site, vote, pool, tag, methods%s",
+				 "embedding, site, vote, pool, tag, methods, shape, cast%s",
 				 word, hint ? hint : "");
 }
 

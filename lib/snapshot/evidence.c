@@ -13,6 +13,7 @@ static const char *const evidence_names[HEAP_EVIDENCE_KINDS] = {
 	[HEAP_EVIDENCE_TAG] = "tag",
 	[HEAP_EVIDENCE_METHODS] = "methods",
 	[HEAP_EVIDENCE_SHAPE] = "shape",
+	[HEAP_EVIDENCE_CAST] = "cast",
 };
 
 const char *heap_evidence_name(enum heap_evidence evidence)

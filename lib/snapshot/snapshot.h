@@ -50,6 +50,7 @@ enum heap_evidence {
 	HEAP_EVIDENCE_TAG, /**< its pointer tag is that of blocks of a known type, or its enum tag names it */
 	HEAP_EVIDENCE_METHODS, /**< the functions that its tag leads to have that receiver */
 	HEAP_EVIDENCE_SHAPE,   /**< no name: where its words hold pointers, texts and numbers */
+	HEAP_EVIDENCE_CAST,    /**< code casts a void pointer that leads to it */
 	HEAP_EVIDENCE_KINDS,
 };
 

@@ -83,6 +83,8 @@ static const struct topic topics[] = {
 	  "              with the enumerator of that name\n"
 	  "  methods     it points to a table of functions that take that type; or a callback\n"
 	  "              beside a pointer to it does\n"
+	  "  cast        after attach: code casts a void pointer that leads to it to that type\n"
+	  "  shape       no debug information: where it holds pointers, texts and numbers\n"
 	  "  pool        no type itself: the program divides it into objects of its own\n"
 	  "  none        no type is known\n\n"
 	  "`find conflict` lists objects that pointers of two types lead to. Where you know\n"

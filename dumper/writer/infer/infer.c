@@ -408,6 +408,7 @@ static struct heap_error *run(struct inference *inference, const heap_type_id *c
 
 static void release(struct inference *inference)
 {
+	casts_deinit(&inference->casts);
 	claims_deinit(&inference->claims);
 	flagged_pointers_deinit(&inference->flagged_pointers);
 	frontier_deinit(&inference->frontier);
@@ -456,6 +457,8 @@ static struct heap_error *complete_types(struct inference *inference,
 	HEAP_TRY(kinds_init(&inference->kinds, capture));
 	HEAP_TRY(single_objects_find(capture, &inference->single_objects));
 	HEAP_TRY(pointer_tags_init(&inference->pointer_tags, capture, heads));
+	if (!inference_has_sites(inference))
+		HEAP_TRY(casts_init(&inference->casts, capture));
 	isolation_suspect(0); // from here on no file is read
 	HEAP_TRY(libc_blocks_add_types(capture));
 	inference->counted_types = capture->snapshot.types.count;

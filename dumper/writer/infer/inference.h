@@ -10,6 +10,7 @@
 #include "dumper/writer/infer/apply_claims.h"
 #include "dumper/writer/infer/arena_pieces.h"
 #include "dumper/writer/infer/block_prefixes.h"
+#include "dumper/writer/casts/casts.h"
 #include "dumper/writer/infer/claims.h"
 #include "dumper/writer/infer/content.h"
 #include "dumper/writer/infer/discriminators.h"
@@ -61,6 +62,7 @@ struct inference {
 	struct pages *pages;
 	uint8_t *news; /**< [objects] enum news: evidence since naming last visited it */
 	struct block_prefixes block_prefixes;
+	struct casts casts;
 	struct claims claims;
 	struct flagged_pointers flagged_pointers;
 	struct frontier frontier;

@@ -189,6 +189,29 @@ static const struct heap_member *next_member(const struct layouts *layouts, heap
 	return NULL;
 }
 
+heap_type_id layouts_step_in(const struct layouts *layouts, heap_type_id id, uint64_t *offset)
+{
+	heap_type_id stripped = layouts_strip(layouts, id);
+	const struct heap_type *type = &layouts->types->types[stripped];
+	const struct heap_member *member;
+	uint32_t at;
+
+	if (type->kind == HEAP_TYPE_ARRAY) {
+		uint64_t stride = layouts_size(layouts, type->target);
+
+		*offset = stride > 0 ? *offset % stride : *offset;
+		return type->target;
+	}
+	if (!heap_types_has_members(type))
+		return HEAP_NO_TYPE;
+	at = first_member(layouts, stripped, *offset);
+	member = next_member(layouts, stripped, *offset, &at);
+	if (!member)
+		return HEAP_NO_TYPE;
+	*offset -= member->offset;
+	return member->type;
+}
+
 // --- fitting -----------------------------------------------------------------
 
 static bool is_raw(const struct layouts *layouts, heap_type_id id, uint64_t offset, int depth,

@@ -121,6 +121,13 @@ bool layouts_has_raw(const struct layouts *layouts, heap_type_id whole);
 /** True if @p offset lies in such an array. */
 bool layouts_is_raw(const struct layouts *layouts, heap_type_id whole, uint64_t offset);
 
+/**
+ * The type of the member, or of the element of an array, that an offset of a type lies in; HEAP_NO_TYPE: in none.
+ *
+ * @param offset  becomes that in the member
+ */
+heap_type_id layouts_step_in(const struct layouts *layouts, heap_type_id id, uint64_t *offset);
+
 /* --- the index of parts: layout_index.c --- */
 
 HEAP_MUST_CHECK

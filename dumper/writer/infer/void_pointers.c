@@ -8,6 +8,7 @@
 #include "dumper/writer/infer/inference.h"
 #include "dumper/writer/infer/majority.h"
 #include "dumper/writer/infer/self_lengths.h"
+#include "dumper/writer/infer/void_casts.h"
 #include "dumper/writer/scan/sites.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/hash_table.h"
@@ -34,6 +35,7 @@ enum meaning {
 	MEANS_LENGTH, // a struct with its own length
 	MEANS_TYPE,
 	MEANS_BYTES, // as many as a number beside the pointer says
+	MEANS_CAST,  // what code casts the pointer to
 };
 
 // Void pointers at one place of a type. Those that lead to different types are told apart by the callback that
@@ -48,8 +50,9 @@ struct void_place {
 	enum meaning meaning;
 	struct self_length length;   // its type also for MEANS_TYPE and MEANS_BYTES
 	struct header_member number; // MEANS_BYTES: that of the bytes
-	bool is_partial;             // some samples have no name, and others voted
-	bool is_handled;             // the callback has told the type
+	struct void_casts casts;     // MEANS_CAST
+	bool is_partial; // some samples have no name, and others voted; or no cast is for them
+	bool is_handled; // the callback has told the type
 	enum rank rank;
 };
 
@@ -108,23 +111,6 @@ struct values {
 	bool is_sure;
 };
 
-// The member of a struct that holds an offset; NULL: there is none.
-static const struct heap_member *member_at(const struct layouts *layouts, heap_type_id id,
-					   uint64_t offset)
-{
-	const struct heap_type *type = &layouts->types->types[id];
-
-	for (uint32_t i = 0; heap_types_has_members(type) && i < type->members; i++) {
-		const struct heap_member *member = &layouts->types->members[type->first_member + i];
-
-		progress_step();
-		if (offset >= member->offset &&
-		    offset - member->offset < layouts_size(layouts, member->type))
-			return member;
-	}
-	return NULL;
-}
-
 // The offset of the first one, if a pointer is in one of several elements of an array. Of a flexible array
 // the last elements are often not in use, and hold old pointers: each counts for itself.
 static uint64_t without_index(const struct layouts *layouts, heap_type_id id, uint64_t offset)
@@ -134,21 +120,14 @@ static uint64_t without_index(const struct layouts *layouts, heap_type_id id, ui
 	if (!layouts_is_flexible(layouts, id) && layouts_size(layouts, id) > 0)
 		offset %= layouts_size(layouts, id);
 	for (int depth = 0; depth < MAX_DEPTH; depth++) {
-		const struct layout_facts *facts = &layouts->facts[id];
-		const struct heap_type *type = &layouts->types->types[facts->stripped];
-		const struct heap_member *member = member_at(layouts, facts->stripped, offset);
+		bool is_array =
+			layouts->types->types[layouts_strip(layouts, id)].kind == HEAP_TYPE_ARRAY;
+		uint64_t before = offset;
 
-		if (type->kind == HEAP_TYPE_ARRAY) {
-			id = type->target;
-		} else if (member) {
-			base += member->offset;
-			offset -= member->offset;
-			id = member->type;
-		} else {
+		id = layouts_step_in(layouts, id, &offset);
+		if (id == HEAP_NO_TYPE)
 			break;
-		}
-		if (layouts_size(layouts, id) > 0)
-			offset %= layouts_size(layouts, id);
+		base += is_array ? 0 : before - offset;
 	}
 	return base + offset;
 }
@@ -607,6 +586,30 @@ static struct heap_error *find_content(struct search *search, struct void_place 
 	return NULL;
 }
 
+// Finds out if targets are among the structs that the pointer is cast to. Where nearly all are, there are hardly any
+// others; else their contents have to tell.
+static bool find_casts(const struct search *search, struct void_place *place)
+{
+	uint32_t known = 0;
+
+	place->casts = void_casts_gather(search->inference, place->type, place->offset);
+	for (uint32_t i = 0; place->casts.count > 0 && i < place->kept; i++) {
+		struct void_cast_choice choice = void_casts_choose(
+			search->inference, &place->casts, place->samples[i].target, search->words);
+
+		known += choice.claim.fit != LAYOUT_NONE || choice.is_ambiguous;
+	}
+	place->is_partial = !are_enough(known, place->kept, AGREEING);
+	return known > 0;
+}
+
+static void means_cast(struct void_place *place)
+{
+	place->meaning = MEANS_CAST;
+	place->rank =
+		RANK_EMBEDDED; // no vote, which siblings that are something else would take away
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *find_meaning(struct search *search, struct void_place *place)
 {
@@ -626,6 +629,10 @@ static struct heap_error *find_meaning(struct search *search, struct void_place 
 		place->meaning = MEANS_TYPE;
 		return NULL;
 	}
+	if (find_casts(search, place) && !place->is_partial) {
+		means_cast(place);
+		return NULL;
+	}
 	if (search->by_content && find_bytes(search, place)) {
 		place->meaning = MEANS_BYTES;
 		place->rank = RANK_TEXT;
@@ -635,6 +642,8 @@ static struct heap_error *find_meaning(struct search *search, struct void_place 
 		HEAP_TRY(find_content(search, place, &is_found));
 	if (is_found)
 		place->meaning = MEANS_TYPE;
+	else if (search->by_content && find_casts(search, place))
+		means_cast(place);
 	return NULL;
 }
 
@@ -662,6 +671,12 @@ static struct layout_claim fit(const struct search *search, const struct void_pl
 			       ? (struct layout_claim){ LAYOUT_TEXT, place->length.type,
 							inference_size(inference, target) }
 			       : none;
+	if (place->meaning == MEANS_CAST) {
+		struct void_cast_choice choice =
+			void_casts_choose(inference, &place->casts, target, search->words);
+
+		return choice.is_proven || !place->is_partial ? choice.claim : none;
+	}
 	claim = inference_fit(inference, place->length.type, target);
 	if (claim.fit == LAYOUT_NONE)
 		return none;
@@ -687,6 +702,8 @@ static struct heap_error *claim_target(struct search *search, const struct void_
 		evidence = HEAP_EVIDENCE_TAG;
 	else if (place->is_handled)
 		evidence = HEAP_EVIDENCE_METHODS;
+	else if (place->meaning == MEANS_CAST)
+		evidence = HEAP_EVIDENCE_CAST;
 	++*search->claimed;
 	return claims_add(&inference->claims, place->rank,
 			  &(struct claim){ pointer->target, claim.type, claim.elements, evidence,

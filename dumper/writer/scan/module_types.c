@@ -146,6 +146,16 @@ static uint32_t number_of(const struct module_types *lookup, heap_type_id type)
 	return type < lookup->number_count ? lookup->numbers[type] : 0;
 }
 
+uint32_t module_type_number(struct module *module, heap_type_id type,
+			    const struct heap_types *types)
+{
+	if (!module->type_lookup)
+		module->type_lookup = calloc(1, sizeof(*module->type_lookup));
+	return module->type_lookup && number_types(module, types)
+		       ? number_of(module->type_lookup, type)
+		       : 0;
+}
+
 // Adds a type to the cache, if it can be had from the module's table.
 static void note_type(struct module *module, const struct heap_dwarf_question *question,
 		      heap_type_id id, const struct heap_types *types)

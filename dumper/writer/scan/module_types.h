@@ -21,6 +21,13 @@ void module_types_deinit(struct modules *modules);
  */
 heap_type_id module_type(struct module *module, uint64_t place, struct heap_types *types);
 
+/**
+ * The number of a type of the snapshot's in the module's own table, module->debug.types; 0: it is not there.
+ * module->type_map leads back.
+ */
+uint32_t module_type_number(struct module *module, heap_type_id type,
+			    const struct heap_types *types);
+
 /** A type that the code at an allocation site may mean. */
 struct module_site_type {
 	heap_type_id pointee; /**< as declared: typedefs and qualifiers are still there */

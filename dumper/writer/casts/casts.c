@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/casts/casts.h"
+
+#include "dumper/writer/base/progress.h"
+#include "dumper/writer/base/supervisor.h"
+#include "dumper/writer/scan/module_types.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/search.h"
+#include "lib/dwarf/dwarf_file_units.h"
+#include "dumper/writer/casts/code_casts.h"
+
+#include <stdlib.h>
+
+enum {
+	MAX_DEPTH = 4,        // of structs in structs
+	MAX_MEMBERS = 4096,   // that are looked at, of a holder
+	MAX_CASTS = 1 << 20,  // before equal ones are joined
+	MAX_DEBUG = 64 << 20, // bytes of .debug_info: 30 MB of it take a second, once
+};
+
+struct search {
+	struct capture *capture;
+	struct module *module;
+	struct HEAP_ARRAY(struct cast) found; // in the module
+};
+
+static void release(struct search *search)
+{
+	heap_array_deinit(&search->found);
+}
+
+// --- in code ---------------------------------------------------------------------------------
+
+// The struct that a pointer leads to; HEAP_NO_TYPE: it is none, or leads to none.
+static heap_type_id pointee_of(const struct heap_types *types, heap_type_id id)
+{
+	const struct heap_type *type = &types->types[heap_types_strip(types, id)];
+	heap_type_id pointee;
+
+	if (type->kind != HEAP_TYPE_POINTER && type->kind != HEAP_TYPE_REFERENCE)
+		return HEAP_NO_TYPE;
+	pointee = heap_types_strip(types, type->target);
+	return heap_types_has_members(&types->types[pointee]) && types->types[pointee].size > 0
+		       ? pointee
+		       : HEAP_NO_TYPE;
+}
+
+static bool is_void_pointer(const struct heap_types *types, const struct heap_type *type)
+{
+	return type->kind == HEAP_TYPE_POINTER &&
+	       heap_types_strip(types, type->target) == HEAP_NO_TYPE;
+}
+
+// @param left  members that may still be looked at
+static bool has_void_pointer(const struct heap_types *types, heap_type_id id, int depth,
+			     uint32_t *left)
+{
+	const struct heap_type *type = &types->types[heap_types_strip(types, id)];
+
+	while (type->kind == HEAP_TYPE_ARRAY)
+		type = &types->types[heap_types_strip(types, type->target)];
+	if (is_void_pointer(types, type))
+		return true;
+	if (!heap_types_has_members(type) || depth == MAX_DEPTH)
+		return false;
+	for (uint32_t i = 0; i<type->members && * left> 0; i++) {
+		--*left;
+		if (has_void_pointer(types, types->members[type->first_member + i].type, depth + 1,
+				     left))
+			return true;
+	}
+	return false;
+}
+
+static unsigned find_roles(void *context, uint64_t place)
+{
+	struct search *search = context;
+	struct heap_types *types = &search->capture->snapshot.types;
+	heap_type_id type = module_type(search->module, place, types);
+	heap_type_id pointee = pointee_of(types, type);
+	uint32_t left = MAX_MEMBERS;
+
+	if (is_void_pointer(types, &types->types[heap_types_strip(types, type)]))
+		return CAST_VOID;
+	if (pointee == HEAP_NO_TYPE)
+		return 0;
+	return CAST_TARGET | (has_void_pointer(types, pointee, 0, &left) ? CAST_HOLDER : 0);
+}
+
+static bool read_code(void *context, uint64_t address, void *buffer, size_t size)
+{
+	const struct search *search = context;
+
+	progress_step();
+	return image_read(&search->capture->image, address + search->module->bias, buffer, size);
+}
+
+// A type that is not in the module's own table is none that a block has.
+HEAP_MUST_CHECK
+static struct heap_error *add_cast(void *context, const struct code_cast *found)
+{
+	struct search *search = context;
+	struct heap_types *types = &search->capture->snapshot.types;
+	const struct cast cast = {
+		.holder = pointee_of(types, module_type(search->module, found->holder, types)),
+		.target = pointee_of(types, module_type(search->module, found->target, types)),
+		.offset = found->offset,
+	};
+
+	if (search->found.count == MAX_CASTS ||
+	    module_type_number(search->module, cast.holder, types) == 0 ||
+	    module_type_number(search->module, cast.target, types) == 0)
+		return NULL;
+	return heap_array_append(&search->found, cast);
+}
+
+static bool is_late(void *context)
+{
+	(void)context;
+	return progress_is_late();
+}
+
+static int compare(const void *left, const void *right)
+{
+	const struct cast *a = left, *b = right;
+
+	if (a->holder != b->holder)
+		return a->holder < b->holder ? -1 : 1;
+	if (a->offset != b->offset)
+		return a->offset < b->offset ? -1 : 1;
+	return (a->target > b->target) - (a->target < b->target);
+}
+
+static void sort(struct cast *list, size_t *count)
+{
+	size_t kept = 0;
+
+	if (*count)
+		qsort(list, *count, sizeof(*list), compare);
+	for (size_t i = 0; i < *count; i++) {
+		if (kept == 0 || compare(&list[kept - 1], &list[i]) != 0)
+			list[kept++] = list[i];
+	}
+	*count = kept;
+}
+
+// --- the cache -------------------------------------------------------------------------------
+
+// Types have their numbers in the module's table there.
+static const struct heap_dwarf_question question = { HEAP_DWARF_QUESTION_CASTS, 0, 0 };
+
+static void note_casts(struct search *search)
+{
+	const struct heap_types *types = &search->capture->snapshot.types;
+	struct heap_dwarf_answer_writer writer = { .answers = search->module->answers };
+
+	heap_dwarf_answer_put(&writer, search->found.count);
+	for (size_t i = 0; i < search->found.count; i++) {
+		const struct cast *cast = &search->found.items[i];
+
+		heap_dwarf_answer_put(&writer,
+				      module_type_number(search->module, cast->holder, types));
+		heap_dwarf_answer_put(&writer,
+				      module_type_number(search->module, cast->target, types));
+		heap_dwarf_answer_put(&writer, cast->offset);
+	}
+	heap_dwarf_answer_add(&writer, &question);
+}
+
+// @param is_known  gets false if they are not in the cache
+HEAP_MUST_CHECK
+static struct heap_error *recall_casts(struct search *search, bool *is_known)
+{
+	const struct module *module = search->module;
+	struct heap_dwarf_answer answer;
+	uint64_t count;
+
+	*is_known = heap_dwarf_answers_find(module->answers, &question, &answer);
+	if (!*is_known)
+		return NULL;
+	count = heap_dwarf_answer_next_count(&answer, MAX_CASTS);
+	for (uint64_t i = 0; i < count && !answer.is_bad; i++) {
+		uint64_t holder = heap_dwarf_answer_next(&answer);
+		uint64_t target = heap_dwarf_answer_next(&answer);
+		uint64_t offset = heap_dwarf_answer_next(&answer);
+
+		if (holder >= module->debug.types.count || target >= module->debug.types.count)
+			answer.is_bad = true;
+		else
+			HEAP_TRY(heap_array_append(
+				&search->found,
+				((struct cast){ module->type_map[holder], module->type_map[target],
+						(uint32_t)offset })));
+	}
+	*is_known = heap_dwarf_answer_is_good(&answer);
+	return NULL;
+}
+
+// --- all of them -----------------------------------------------------------------------------
+
+// True if the code of a module is looked through: that of a browser takes longer than anybody waits.
+HEAP_MUST_CHECK
+static struct heap_error *is_small(const struct module *module, bool *result)
+{
+	struct heap_dwarf_units *units;
+
+	HEAP_TRY(heap_dwarf_file_units(module->dwarf, &units));
+	*result = units->main.info.size <= MAX_DEBUG;
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *find_in_code(struct search *search)
+{
+	const struct code_cast_visitor visitor = { read_code, find_roles, add_cast, is_late,
+						   search };
+	bool is_wanted = false;
+	struct heap_error *error = is_small(search->module, &is_wanted);
+
+	if (!error && is_wanted)
+		error = code_casts_visit(search->module->dwarf, &visitor);
+	if (error && heap_error_code(error) != HEAP_ERROR_MEMORY) {
+		module_note_error(search->module, error);
+		return NULL;
+	}
+	sort(search->found.items, &search->found.count);
+	if (!error && !progress_is_late())
+		note_casts(search);
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *find_in_module(struct capture *capture, struct module *module,
+					 struct casts *casts)
+{
+	CLEANUP(release) struct search search = { .capture = capture, .module = module };
+	bool is_known;
+
+	isolation_suspect(module->start);
+	HEAP_TRY(recall_casts(&search, &is_known));
+	if (!is_known) {
+		search.found.count = 0;
+		HEAP_TRY(find_in_code(&search));
+	}
+	for (size_t i = 0; i < search.found.count; i++)
+		HEAP_TRY(heap_array_append(&casts->list, search.found.items[i]));
+	return NULL;
+}
+
+struct heap_error *casts_init(struct casts *casts, struct capture *capture)
+{
+	for (size_t i = 0; i < capture->modules.count && !progress_is_late(); i++) {
+		if (capture->modules.modules[i].dwarf)
+			HEAP_TRY(find_in_module(capture, &capture->modules.modules[i], casts));
+	}
+	sort(casts->list.items, &casts->list.count);
+	return NULL;
+}
+
+void casts_deinit(struct casts *casts)
+{
+	heap_array_deinit(&casts->list);
+}
+
+const struct cast *casts_find(const struct casts *casts, heap_type_id holder, uint64_t offset,
+			      size_t *count)
+{
+	const struct cast *list = casts->list.items;
+	size_t first = heap_partition_point(
+		i, 0, casts->list.count,
+		list[i].holder < holder || (list[i].holder == holder && list[i].offset < offset));
+	size_t end = first;
+
+	while (end < casts->list.count && list[end].holder == holder && list[end].offset == offset)
+		end++;
+	*count = end - first;
+	return *count ? &list[first] : NULL;
+}

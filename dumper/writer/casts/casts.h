@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef CASTS_H
+#define CASTS_H
+
+/**
+ * Casts: the structs that the program's code takes void pointers for (code_casts.h).
+ *
+ * They are looked for where the sites of blocks are not known, whose code would tell more.
+ */
+
+#include "dumper/writer/scan/capture.h"
+
+#include "lib/base/array.h"
+
+/** A void pointer of a struct, and what it was cast to. */
+struct cast {
+	heap_type_id holder; /**< stripped, as is the target */
+	heap_type_id target;
+	uint32_t offset;
+};
+
+struct casts {
+	struct HEAP_ARRAY(struct cast) list; /**< by holder, offset, target: each once */
+};
+
+/** Finds the casts of all modules, which may add types to the capture's. casts_deinit() frees them. */
+HEAP_MUST_CHECK
+struct heap_error *casts_init(struct casts *casts, struct capture *capture);
+
+void casts_deinit(struct casts *casts);
+
+/** Those of a void pointer. @param count  how many @return the first; NULL: there is none */
+const struct cast *casts_find(const struct casts *casts, heap_type_id holder, uint64_t offset,
+			      size_t *count);
+
+#endif

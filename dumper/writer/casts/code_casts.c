@@ -1,0 +1,554 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/casts/code_casts.h"
+
+#include "lib/base/cleanup.h"
+#include "lib/base/hash_table.h"
+#include "dumper/writer/casts/cast_paths.h"
+#include "dumper/writer/casts/cast_places.h"
+#include "dumper/writer/casts/moves.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	MAX_CODE = 1 << 20, // bytes of a function
+	FRESH = 32,         // bytes of code behind a load until which its value is known
+	ROUNDS = 3,         // functions that a pointer may go through
+};
+
+// Where a value is from.
+enum source {
+	FROM_NOWHERE,
+	FROM_MEMBER,
+	FROM_PARAMETER, // of the function itself
+	FROM_CALL,      // what a function has returned
+};
+
+struct origin {
+	enum source source;
+	struct cast_member member; // FROM_MEMBER
+	uint64_t function;         // FROM_CALL
+	uint8_t reg;               // FROM_PARAMETER
+};
+
+// What the last instruction seen has put into a register.
+struct value {
+	uint64_t since; // address behind that instruction; 0: nothing
+	uint64_t type;  // of the variable that it is, if that has roles
+	uint8_t roles;
+	struct origin origin;
+};
+
+struct known_role {
+	uint64_t type;
+	unsigned roles;
+};
+
+struct search {
+	const struct code_cast_visitor *visitor;
+	struct heap_dwarf_code *code;
+	struct heap_dwarf_locations *locations;
+	struct HEAP_ARRAY(struct known_role) roles;
+	struct heap_hash_table by_type;
+	struct cast_paths paths;
+	// Of the function that is looked at:
+	uint64_t entry;
+	struct HEAP_ARRAY(struct cast_variable) variables;
+	struct cast_places places;
+	struct value values[CAST_REGISTERS];
+	struct HEAP_ARRAY(uint8_t) bytes;
+	struct heap_error *error; // no memory, or the visitor's
+};
+
+static void release(struct search *search)
+{
+	heap_array_deinit(&search->roles);
+	heap_hash_table_deinit(&search->by_type);
+	cast_paths_deinit(&search->paths);
+	heap_array_deinit(&search->variables);
+	cast_places_deinit(&search->places);
+	heap_array_deinit(&search->bytes);
+}
+
+// Damage costs the function that it is in.
+static bool worked(struct search *search, struct heap_error *error)
+{
+	if (error && heap_error_code(error) != HEAP_ERROR_FORMAT && !search->error)
+		search->error = error;
+	else
+		heap_error_destroy(error);
+	return !error;
+}
+
+// --- variables -------------------------------------------------------------------------------
+
+static unsigned find_roles(struct search *search, uint64_t type)
+{
+	uint64_t hash = heap_hash_u64(type);
+	uint32_t found =
+		heap_hash_find(&search->by_type, hash, i, search->roles.items[i].type == type);
+	unsigned roles;
+
+	if (found != HEAP_HASH_NONE)
+		return search->roles.items[found].roles;
+	roles = type ? search->visitor->role(search->visitor->context, type) : 0;
+	if (!worked(search, heap_hash_add(&search->by_type, hash, (uint32_t)search->roles.count)) ||
+	    !worked(search,
+		    heap_array_append(&search->roles, ((struct known_role){ type, roles }))))
+		return 0;
+	return roles;
+}
+
+// Gathers the variables of a function that have roles. @return all roles
+static unsigned find_variables(struct search *search, const struct heap_dwarf_code_unit *unit,
+			       const struct heap_dwarf_code_scope *scope)
+{
+	unsigned all = 0;
+
+	search->variables.count = 0;
+	for (uint32_t i = scope->first_variable; i < scope->end_variable && !search->error; i++) {
+		struct cast_variable variable = { .place = unit->variables[i].place };
+		struct heap_dwarf_description entry;
+
+		if (!worked(search, heap_dwarf_code_describe(search->code, variable.place, &entry)))
+			continue;
+		variable.type = entry.type;
+		variable.roles = (uint8_t)find_roles(search, entry.type);
+		all |= variable.roles;
+		if (variable.roles)
+			worked(search, heap_array_append(&search->variables, variable));
+	}
+	return all;
+}
+
+// --- what comes where ------------------------------------------------------------------------
+
+static void visit(struct search *search, const struct cast_member *member, uint64_t target)
+{
+	if (!search->error)
+		search->error = search->visitor->visit(
+			search->visitor->context,
+			&(struct code_cast){ member->holder, target, member->offset });
+}
+
+// The members that a path leads to or from are cast to the target.
+static void visit_paths(struct search *search, enum cast_path_kind kind, uint64_t function,
+			uint8_t reg, uint64_t target)
+{
+	const struct cast_end end = { function, (uint8_t)kind, reg };
+	size_t count;
+	const struct cast_path *paths = cast_paths_find(&search->paths, &end, &count);
+
+	for (size_t i = 0; i < count; i++)
+		visit(search, &paths[i].member, target);
+}
+
+static void add_path(struct search *search, enum cast_path_kind kind, uint64_t function,
+		     uint8_t reg, const struct cast_member *member)
+{
+	const struct cast_end end = { function, (uint8_t)kind, reg };
+
+	worked(search, cast_paths_add(&search->paths, &end, member));
+}
+
+// The paths of another function go on as paths of this one.
+static void pass_paths(struct search *search, enum cast_path_kind kind, uint64_t from,
+		       uint8_t from_reg, uint8_t reg)
+{
+	const struct cast_end end = { from, (uint8_t)kind, from_reg };
+	size_t count;
+	size_t first =
+		(size_t)(cast_paths_find(&search->paths, &end, &count) - search->paths.list.items);
+
+	for (size_t i = first; i < first + count; i++) {
+		const struct cast_member member = search->paths.list.items[i].member;
+
+		add_path(search, kind, search->entry, reg, &member);
+	}
+}
+
+// A value comes into a variable of a type.
+static void arrive(struct search *search, const struct origin *origin, uint64_t target)
+{
+	if (origin->source == FROM_MEMBER)
+		visit(search, &origin->member, target);
+	else if (origin->source == FROM_PARAMETER)
+		visit_paths(search, CAST_TAKES, search->entry, origin->reg, target);
+	else if (origin->source == FROM_CALL)
+		visit_paths(search, CAST_RETURNS, origin->function, MOVE_RESULT, target);
+}
+
+// A value comes into the variables that a place is.
+static void arrive_at(struct search *search, const struct origin *origin, uint8_t reg,
+		      int64_t offset, uint64_t pc)
+{
+	const struct cast_place *place;
+	uint32_t at = 0;
+
+	while (origin->source != FROM_NOWHERE &&
+	       (place = cast_places_next(&search->places, reg, offset, pc, CAST_TARGET, &at)))
+		arrive(search, origin, place->type);
+}
+
+static struct origin parameter_of(const struct cast_place *place)
+{
+	return (struct origin){ .source = place->parameter ? FROM_PARAMETER : FROM_NOWHERE,
+				.reg = (uint8_t)(place->parameter - 1) };
+}
+
+static bool is_fresh(const struct value *value, uint64_t pc)
+{
+	return value->since && pc >= value->since && pc - value->since <= FRESH;
+}
+
+// What a register has: by the instruction before, or else by the variable that it is.
+static struct value value_of(const struct search *search, uint8_t reg, uint64_t pc)
+{
+	const struct value *known = &search->values[reg];
+	struct value result = { .since = pc };
+	const struct cast_place *place;
+	uint32_t at = 0;
+
+	if (is_fresh(known, pc))
+		return *known;
+	while ((place = cast_places_next(&search->places, reg, 0, pc, CAST_TARGET | CAST_VOID,
+					 &at))) {
+		if (place->roles & CAST_TARGET) {
+			result.type = place->type;
+			result.roles = place->roles;
+		} else if (place->parameter) {
+			result.origin = parameter_of(place);
+		}
+	}
+	return result;
+}
+
+// --- instructions ----------------------------------------------------------------------------
+
+// A pointer is put into a member.
+static void visit_store(struct search *search, const struct move *move, uint64_t pc,
+			const struct cast_member *member)
+{
+	struct value value = value_of(search, move->value, pc);
+	const struct cast_place *place;
+	bool has_type = false;
+	uint32_t at = 0;
+
+	while ((place = cast_places_next(&search->places, move->value, 0, pc, CAST_TARGET, &at))) {
+		visit(search, member, place->type);
+		has_type = true;
+	}
+	if (has_type)
+		return;
+	if (value.roles & CAST_TARGET)
+		visit(search, member, value.type);
+	else if (value.origin.source == FROM_PARAMETER)
+		add_path(search, CAST_STORES, search->entry, value.origin.reg, member);
+}
+
+// Finds the member that an instruction reads or writes, of each struct that its base may be, and has what is
+// stored come there. @return false: it is none
+static bool visit_members(struct search *search, const struct move *move, uint64_t pc,
+			  struct cast_member *member)
+{
+	const struct value *value = &search->values[move->base];
+	const struct cast_place *place;
+	uint32_t at = 0;
+
+	*member = (struct cast_member){ 0, (uint32_t)move->offset };
+	if (move->offset < 0)
+		return false;
+	while ((place = cast_places_next(&search->places, move->base, 0, pc, CAST_HOLDER, &at))) {
+		member->holder = place->type;
+		if (move->kind == MOVE_STORE)
+			visit_store(search, move, pc, member);
+	}
+	if (!member->holder && is_fresh(value, pc) && (value->roles & CAST_HOLDER)) {
+		member->holder = value->type;
+		if (move->kind == MOVE_STORE)
+			visit_store(search, move, pc, member);
+	}
+	return member->holder != 0;
+}
+
+// The variable in the frame that an instruction reads or writes, or NULL.
+static struct cast_place *find_in_frame(const struct search *search, const struct move *move,
+					uint64_t pc)
+{
+	uint32_t at = 0;
+
+	return cast_places_next(&search->places, CAST_IN_FRAME, move->offset, pc, ~0U, &at);
+}
+
+static bool is_in_frame(const struct search *search, const struct move *move)
+{
+	return search->places.has_frame && move->base == MOVE_FRAME_POINTER;
+}
+
+static void visit_load(struct search *search, const struct move *move, uint64_t pc)
+{
+	uint64_t behind = pc + move->length;
+	struct value loaded = { .since = behind };
+
+	if (is_in_frame(search, move)) {
+		const struct cast_place *place = find_in_frame(search, move, pc);
+
+		if (place) {
+			loaded.type = place->type;
+			loaded.roles = place->roles;
+			loaded.origin = parameter_of(place);
+		}
+	} else if (visit_members(search, move, pc, &loaded.origin.member)) {
+		loaded.origin.source = FROM_MEMBER;
+		arrive_at(search, &loaded.origin, move->value, 0, behind);
+	}
+	search->values[move->value] = loaded;
+}
+
+// Into a variable in the frame: also of the parameters, at first.
+static void store_in_frame(struct search *search, const struct move *move, uint64_t pc)
+{
+	struct value value = value_of(search, move->value, pc);
+	struct cast_place *place = find_in_frame(search, move, pc);
+
+	if (!place)
+		return;
+	if (value.origin.source == FROM_PARAMETER && (place->roles & CAST_VOID))
+		place->parameter = (uint8_t)(value.origin.reg + 1);
+	else
+		arrive_at(search, &value.origin, CAST_IN_FRAME, move->offset, pc);
+}
+
+static void visit_copy(struct search *search, const struct move *move, uint64_t pc)
+{
+	struct value value = value_of(search, move->base, pc);
+
+	value.since = pc + move->length;
+	search->values[move->value] = value;
+	arrive_at(search, &value.origin, move->value, 0, value.since);
+}
+
+static void visit_parameter(struct search *search, uint64_t function, uint8_t reg, uint64_t pc)
+{
+	struct value value = value_of(search, reg, pc);
+
+	if (value.roles & CAST_TARGET)
+		visit_paths(search, CAST_STORES, function, reg, value.type);
+	else if (value.origin.source == FROM_MEMBER)
+		add_path(search, CAST_TAKES, function, reg, &value.origin.member);
+	else if (value.origin.source == FROM_PARAMETER)
+		pass_paths(search, CAST_STORES, function, reg, value.origin.reg);
+}
+
+static void visit_call(struct search *search, const struct move *move, uint64_t pc)
+{
+	uint64_t behind = pc + move->length;
+	struct value *result = &search->values[MOVE_RESULT];
+
+	for (uint8_t reg = 0; reg < CAST_REGISTERS; reg++) {
+		if (!move_is_parameter(reg))
+			continue;
+		if (move->target)
+			visit_parameter(search, move->target, reg, pc);
+		search->values[reg].since = 0;
+	}
+	*result = (struct value){ .since = behind,
+				  .origin = { .source = FROM_CALL, .function = move->target } };
+	arrive_at(search, &result->origin, MOVE_RESULT, 0, behind);
+}
+
+static void visit_return(struct search *search, uint64_t pc)
+{
+	const struct value *result = &search->values[MOVE_RESULT];
+
+	if (!is_fresh(result, pc))
+		return;
+	if (result->origin.source == FROM_MEMBER)
+		add_path(search, CAST_RETURNS, search->entry, MOVE_RESULT, &result->origin.member);
+	else if (result->origin.source == FROM_CALL)
+		pass_paths(search, CAST_RETURNS, result->origin.function, MOVE_RESULT, MOVE_RESULT);
+}
+
+static void forget(struct search *search, uint32_t changed)
+{
+	for (uint8_t reg = 0; changed && reg < CAST_REGISTERS; reg++) {
+		if (changed >> reg & 1)
+			search->values[reg].since = 0;
+	}
+}
+
+// @param range  of code that the instruction is in
+static void visit_instruction(struct search *search, const struct move *move, uint64_t pc,
+			      const struct heap_dwarf_code_range *range)
+{
+	struct cast_member member;
+
+	switch (move->kind) {
+	case MOVE_OTHER:
+		forget(search, move->changed);
+		break;
+	case MOVE_LOAD:
+		visit_load(search, move, pc);
+		break;
+	case MOVE_STORE:
+		if (is_in_frame(search, move))
+			store_in_frame(search, move, pc);
+		else
+			visit_members(search, move, pc, &member);
+		break;
+	case MOVE_COPY:
+		visit_copy(search, move, pc);
+		break;
+	case MOVE_JUMP:
+		if (move->target >= range->low && move->target < range->high)
+			break;
+		visit_call(search, move, pc);
+		visit_return(search, pc + move->length);
+		break;
+	case MOVE_CALL:
+		visit_call(search, move, pc);
+		break;
+	case MOVE_RETURN:
+		visit_return(search, pc);
+		break;
+	}
+}
+
+// --- functions -------------------------------------------------------------------------------
+
+// The parameters, as they are passed. Void pointers may be cast without an instruction.
+static void visit_entry(struct search *search)
+{
+	const struct cast_place *list = search->places.list.items;
+
+	memset(search->values, 0, sizeof(search->values));
+	for (uint8_t reg = 0; reg < CAST_REGISTERS; reg++) {
+		const struct origin origin = { .source = FROM_PARAMETER, .reg = reg };
+
+		if (!move_is_parameter(reg))
+			continue;
+		search->values[reg] = (struct value){ .since = search->entry, .origin = origin };
+		arrive_at(search, &origin, reg, 0, search->entry);
+	}
+	for (size_t i = 0; i < search->places.list.count && !search->error; i++) {
+		const struct origin origin = parameter_of(&list[i]);
+		uint8_t reg = list[i].reg;
+
+		if (origin.source == FROM_NOWHERE || !(list[i].roles & CAST_VOID))
+			continue;
+		for (uint32_t j = search->places.first[reg]; j < search->places.first[reg + 1];
+		     j++) {
+			if ((list[j].roles & CAST_TARGET) && list[j].low < list[i].high &&
+			    list[i].low < list[j].high && list[j].offset == list[i].offset)
+				arrive(search, &origin, list[j].type);
+		}
+	}
+}
+
+static bool read_code(struct search *search, const struct heap_dwarf_code_range *range)
+{
+	uint64_t size = range->high - range->low;
+
+	search->bytes.count = 0;
+	if (size > MAX_CODE || !worked(search, heap_array_reserve(&search->bytes, size)) ||
+	    !search->visitor->read(search->visitor->context, range->low, search->bytes.items, size))
+		return false;
+	search->bytes.count = size;
+	return true;
+}
+
+static void visit_code(struct search *search, const struct heap_dwarf_code_range *range)
+{
+	const uint8_t *code = search->bytes.items;
+
+	for (size_t at = 0; at < search->bytes.count && !search->error;) {
+		uint64_t pc = range->low + at;
+		struct move move = move_decode(code + at, search->bytes.count - at, pc);
+
+		visit_instruction(search, &move, pc, range);
+		at += move.length;
+	}
+}
+
+// True if code calls a function of whose paths the last round has found some.
+static bool calls_paths(const struct search *search, const struct heap_dwarf_code_range *range)
+{
+	const unsigned kinds = 1 << CAST_STORES | 1 << CAST_RETURNS;
+
+	for (size_t at = 0; at < search->bytes.count;) {
+		struct move move = move_decode(search->bytes.items + at, search->bytes.count - at,
+					       range->low + at);
+
+		if (move.target && (move.kind == MOVE_CALL || move.kind == MOVE_JUMP) &&
+		    cast_paths_have(&search->paths, move.target, kinds))
+			return true;
+		at += move.length;
+	}
+	return false;
+}
+
+// True if a round may find something in a function that the rounds before have not.
+static bool is_wanted(struct search *search, const struct heap_dwarf_code_unit *unit,
+		      const struct heap_dwarf_code_scope *scope)
+{
+	const struct heap_dwarf_code_range *ranges = &unit->ranges[scope->first_range];
+
+	if (search->paths.round == 0)
+		return true;
+	if (cast_paths_have(&search->paths, search->entry, 1 << CAST_TAKES))
+		return true;
+	for (uint32_t i = 0; i < scope->range_count; i++) {
+		if (read_code(search, &ranges[i]) && calls_paths(search, &ranges[i]))
+			return true;
+	}
+	return false;
+}
+
+static void visit_function(struct search *search, const struct heap_dwarf_code_unit *unit,
+			   const struct heap_dwarf_code_scope *scope)
+{
+	const struct heap_dwarf_code_range *ranges = &unit->ranges[scope->first_range];
+	unsigned roles;
+
+	search->entry = scope->range_count ? ranges[0].low : 0;
+	if (!search->entry || !is_wanted(search, unit, scope))
+		return;
+	roles = find_variables(search, unit, scope);
+	if (!(roles & (CAST_TARGET | CAST_VOID)) ||
+	    (search->paths.round == 0 && !(roles & CAST_HOLDER)))
+		return;
+	worked(search,
+	       cast_places_read(&search->places, search->locations, scope->place, search->entry,
+				search->variables.items, search->variables.count));
+	visit_entry(search);
+	for (uint32_t i = 0; i < scope->range_count && !search->error; i++) {
+		if (read_code(search, &ranges[i]))
+			visit_code(search, &ranges[i]);
+	}
+}
+
+static bool visit_unit(void *context, const struct heap_dwarf_code_unit *unit)
+{
+	struct search *search = context;
+
+	for (uint32_t i = 0; i < unit->scope_count && !search->error; i++) {
+		if (unit->scopes[i].kind == HEAP_DWARF_CODE_FUNCTION)
+			visit_function(search, unit, &unit->scopes[i]);
+	}
+	return !search->error && !search->visitor->is_late(search->visitor->context);
+}
+
+struct heap_error *code_casts_visit(struct heap_dwarf_file *file,
+				    const struct code_cast_visitor *visitor)
+{
+	CLEANUP(release) struct search search = { .visitor = visitor };
+	bool goes_on = true;
+
+	HEAP_TRY(heap_dwarf_file_code(file, &search.code));
+	HEAP_TRY(heap_dwarf_file_locations(file, &search.locations));
+	for (int i = 0; i < ROUNDS && goes_on && !search.error; i++) {
+		HEAP_TRY(heap_dwarf_code_visit_units(search.code, visit_unit, &search));
+		goes_on = cast_paths_end_round(&search.paths);
+	}
+	return search.error;
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef CODE_CASTS_H
+#define CODE_CASTS_H
+
+/**
+ * Casts in code: what the program takes for a T, though the member that holds it is a void pointer.
+ *
+ *	struct job *job = node->data;		mov 0x10(%rbx),%rdi
+ *
+ * Debug information says nothing of an assignment, but it tells in which registers variables are at each address. A
+ * load from the register that `node` is in, into the one that `job` is in behind it, is such a cast; so is
+ * a store. Where code is not optimized, variables are in memory, and each is loaded before it is used. Void pointers
+ * also go through functions: cast_paths.h.
+ *
+ * (DWARF 5, sections 2.6 and 4.1.)
+ */
+
+#include "lib/dwarf/dwarf_code.h"
+
+/** What the type of a variable is to casts; flags. */
+enum cast_role {
+	CAST_HOLDER = 1 << 0, /**< a pointer to a struct with void pointers */
+	CAST_TARGET = 1 << 1, /**< a pointer to what may be cast to */
+	CAST_VOID = 1 << 2,   /**< a pointer to void */
+};
+
+struct code_cast {
+	uint64_t
+		holder; /**< place of the type of a variable that is a pointer to the struct with the void pointer */
+	uint64_t target; /**< place of the type of a variable that has the pointer's value */
+	uint32_t offset; /**< of the void pointer, maybe: in any case what is moved is there */
+};
+
+struct code_cast_visitor {
+	/** Reads code. @param address  in the file @return false if it is not all there */
+	bool (*read)(void *context, uint64_t address, void *buffer, size_t size);
+	/** The roles of a type by its place, enum cast_role. */
+	unsigned (*role)(void *context, uint64_t type);
+	/** Called for each cast; a place may be visited again and again. */
+	struct heap_error *(*visit)(void *context, const struct code_cast *cast);
+	/** @return true: no more of the code is looked at */
+	bool (*is_late)(void *context);
+	void *context;
+};
+
+/** Visits the casts in the code of a file. Damage costs the functions that it is in. */
+HEAP_MUST_CHECK
+struct heap_error *code_casts_visit(struct heap_dwarf_file *file,
+				    const struct code_cast_visitor *visitor);
+
+#endif

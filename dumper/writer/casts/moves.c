@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/casts/moves.h"
+
+#include "dumper/code/code_flow.h"
+#include "dumper/code/machine_code.h"
+#include "dumper/writer/base/machine.h"
+
+#if defined(__x86_64__)
+
+bool move_is_parameter(uint8_t reg)
+{
+	return reg == 5 || reg == 4 || reg == 1 || reg == 2 || reg == 8 || reg == 9;
+}
+
+// True for those that compare: they change nothing but flags.
+static bool compares(const struct heapsnap_instruction *instruction)
+{
+	uint8_t opcode = instruction->opcode;
+
+	return instruction->map == HEAPSNAP_MAP_ONE &&
+	       ((opcode >= 0x38 && opcode <= 0x3d) || opcode == 0x84 || opcode == 0x85 ||
+		((opcode & 0xfc) == 0x80 && instruction->reg % 8 == 7) ||
+		((opcode & 0xfe) == 0xf6 && instruction->reg % 8 == 0));
+}
+
+static uint32_t changed_by(const struct heapsnap_instruction *instruction)
+{
+	uint32_t result = 0;
+
+	if (!instruction->has_operand || compares(instruction))
+		return 0;
+	result |= UINT32_C(1) << machine_dwarf_register(instruction->reg % 16);
+	if (!instruction->is_memory)
+		result |= UINT32_C(1) << machine_dwarf_register(instruction->rm % 16);
+	return result;
+}
+
+static void decode_data(const uint8_t *code, size_t size, struct move *result)
+{
+	enum {
+		STORE = 0x89,
+		LOAD = 0x8b
+	};
+	struct heapsnap_instruction found;
+	uint8_t value;
+
+	if (!heapsnap_decode(code, code + size, &found))
+		return;
+	result->changed = changed_by(&found);
+	if (found.map != HEAPSNAP_MAP_ONE || found.is_vector || !found.is_wide || found.is_based ||
+	    (found.opcode != STORE && found.opcode != LOAD))
+		return;
+	value = (uint8_t)machine_dwarf_register(found.reg);
+	result->value = value;
+	result->offset = found.displacement;
+	if (!found.is_memory) {
+		uint8_t other = (uint8_t)machine_dwarf_register(found.rm);
+
+		result->kind = MOVE_COPY;
+		result->value = found.opcode == LOAD ? value : other;
+		result->base = found.opcode == LOAD ? other : value;
+	} else if (!found.is_relative && found.base != HEAPSNAP_NO_REGISTER &&
+		   found.index == HEAPSNAP_NO_REGISTER) {
+		result->kind = found.opcode == LOAD ? MOVE_LOAD : MOVE_STORE;
+		result->base = (uint8_t)machine_dwarf_register(found.base);
+	}
+}
+
+#else
+
+bool move_is_parameter(uint8_t reg)
+{
+	return reg < 8;
+}
+
+static void decode_data(const uint8_t *code, size_t size, struct move *result)
+{
+	enum {
+		NO_REGISTER = 31
+	};
+	uint32_t word;
+
+	if (size < sizeof(word))
+		return;
+	memcpy(&word, code, sizeof(word));
+	result->value = word & 31;
+	result->base = word >> 5 & 31;
+	if (result->value == NO_REGISTER)
+		return;
+	result->changed = UINT32_C(1) << result->value;
+	if ((word & 0xff800000) == 0xf9000000) {
+		result->kind = word >> 22 & 1 ? MOVE_LOAD : MOVE_STORE;
+		result->offset = (int32_t)(word >> 10 & 0xfff) * 8;
+	} else if ((word & 0xffe0ffe0) == 0xaa0003e0) {
+		result->kind = MOVE_COPY;
+		result->base = word >> 16 & 31;
+	}
+}
+
+#endif
+
+struct move move_decode(const uint8_t *code, size_t size, uint64_t address)
+{
+	struct move result = { .kind = MOVE_OTHER, .length = MOVE_ALIGNMENT };
+	struct heapsnap_flow flow = { 0 };
+
+	heapsnap_flow_step(code, code + size, NULL, &flow);
+	if (!flow.next)
+		return result;
+	result.length = (uint8_t)(flow.next - code);
+	if (flow.kind == HEAPSNAP_FLOW_ON)
+		decode_data(code, size, &result);
+	else if (flow.kind == HEAPSNAP_FLOW_CALL)
+		result.kind = MOVE_CALL;
+	else if (flow.kind == HEAPSNAP_FLOW_JUMP && flow.target)
+		result.kind = MOVE_JUMP;
+	else if (flow.kind == HEAPSNAP_FLOW_RETURN)
+		result.kind = MOVE_RETURN;
+	// The flow counts from where the code is here.
+	if (flow.target)
+		result.target = flow.target - (uintptr_t)code + address;
+	return result;
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef MOVES_H
+#define MOVES_H
+
+/**
+ * The instructions by which pointers get from place to place: loads, stores, copies, calls and returns.
+ *
+ * Where they lead is code_flow.h's to say. (Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, MOV;
+ * Arm Architecture Reference Manual for A-profile, LDR and STR (immediate, unsigned offset), MOV (register).)
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+#if defined(__x86_64__)
+	MOVE_ALIGNMENT = 1,     /**< of instructions */
+	MOVE_FRAME_POINTER = 6, /**< DWARF number of the register that frames are addressed by */
+	MOVE_CFA = 16,          /**< bytes from that register to the CFA */
+#else
+	MOVE_ALIGNMENT = 4,
+	MOVE_FRAME_POINTER = 29,
+	MOVE_CFA = 0, /**< where a frame ends is not the same in all functions */
+#endif
+	MOVE_RESULT = 0, /**< register of what a function returns */
+};
+
+enum move_kind {
+	MOVE_OTHER, /**< it may change registers */
+	MOVE_LOAD,
+	MOVE_STORE,
+	MOVE_COPY, /**< from the base register */
+	MOVE_CALL,
+	MOVE_JUMP, /**< to a place that is known: another function, if it is that one's */
+	MOVE_RETURN,
+};
+
+/** What an instruction of 64 bits does. Registers have their DWARF numbers. */
+struct move {
+	uint8_t kind;   /**< enum move_kind */
+	uint8_t value;  /**< register that is loaded, stored or copied to */
+	uint8_t base;   /**< register that the memory is at an offset from */
+	uint8_t length; /**< of the instruction; of an unknown one what may be skipped */
+	int32_t offset;
+	uint32_t changed; /**< OTHER: a bit for each register that it may change */
+	uint64_t
+		target; /**< CALL, JUMP: address, if that of the code is right; 0: it is not known */
+};
+
+/** True if functions get a parameter in a register. (System V ABI, AMD64 supplement, 3.2.3; AAPCS64, 6.8.2.) */
+bool move_is_parameter(uint8_t reg);
+
+/**
+ * Decodes an instruction.
+ *
+ * @param code     [size] at least one byte
+ * @param address  of the code in the program
+ */
+struct move move_decode(const uint8_t *code, size_t size, uint64_t address);
+
+#endif

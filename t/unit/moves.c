@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Instructions that move pointers, as compilers write them.
+#include "t/unit/unit.h"
+
+#include "dumper/writer/casts/moves.h"
+
+#include <string.h>
+
+enum {
+	ADDRESS = 0x401000,
+};
+
+static struct move decode(const char *bytes, size_t length)
+{
+	struct move result = move_decode((const uint8_t *)bytes, length, ADDRESS);
+
+	assert_int_equal(result.length, length);
+	return result;
+}
+
+#define DECODE(bytes) decode(bytes, sizeof(bytes) - 1)
+
+static void expect_move(struct move found, enum move_kind kind, unsigned value, unsigned base,
+			int offset)
+{
+	assert_int_equal(found.kind, kind);
+	assert_int_equal(found.value, value);
+	assert_int_equal(found.base, base);
+	assert_int_equal(found.offset, offset);
+}
+
+#if defined(__x86_64__)
+
+static void decodes_moves(void **state)
+{
+	(void)state;
+	expect_move(DECODE("\x48\x8b\x7b\x10"), MOVE_LOAD, 5, 3, 16);     // mov 0x10(%rbx), %rdi
+	expect_move(DECODE("\x4c\x8b\x20"), MOVE_LOAD, 12, 0, 0);         // mov (%rax), %r12
+	expect_move(DECODE("\x49\x8b\x44\x24\x08"), MOVE_LOAD, 0, 12, 8); // mov 8(%r12), %rax
+	expect_move(DECODE("\x48\x8b\x86\x00\x01\x00\x00"), MOVE_LOAD, 0, 4, 256);
+	expect_move(DECODE("\x48\x89\x45\xe8"), MOVE_STORE, 0, 6, -24); // mov %rax, -0x18(%rbp)
+	expect_move(DECODE("\x49\x89\x56\x08"), MOVE_STORE, 1, 14, 8);  // mov %rdx, 8(%r14)
+	expect_move(DECODE("\x48\x89\xc3"), MOVE_COPY, 3, 0, 0);        // mov %rax, %rbx
+	expect_move(DECODE("\x48\x8b\xd8"), MOVE_COPY, 3, 0, 0);        // the same
+	// Not of 64 bits, with an index, of an address, of the thread's storage.
+	assert_int_equal(DECODE("\x8b\x7b\x10").kind, MOVE_OTHER);
+	assert_int_equal(DECODE("\x48\x8b\x04\xc7").kind, MOVE_OTHER);
+	assert_int_equal(DECODE("\x48\x8b\x05\x10\x00\x00\x00").kind, MOVE_OTHER);
+	assert_int_equal(DECODE("\x64\x48\x8b\x00").kind, MOVE_OTHER);
+}
+
+static void knows_what_changes(void **state)
+{
+	(void)state;
+	assert_int_equal(DECODE("\x48\x85\xc0").changed, 0);      // test %rax, %rax
+	assert_int_equal(DECODE("\x48\x83\xf8\x01").changed, 0);  // cmp $1, %rax
+	assert_int_equal(DECODE("\x48\x39\xd8").changed, 0);      // cmp %rbx, %rax
+	assert_true(DECODE("\x48\x8d\x7b\x08").changed >> 5 & 1); // lea 8(%rbx), %rdi
+	assert_true(DECODE("\x48\x83\xc0\x08").changed & 1);      // add $8, %rax
+	assert_true(DECODE("\x8b\x7b\x10").changed >> 5 & 1);     // mov 0x10(%rbx), %edi
+	assert_true(DECODE("\x0f\xb6\x47\x01").changed & 1);      // movzbl 1(%rdi), %eax
+	assert_int_equal(DECODE("\x90").changed, 0);              // nop
+}
+
+static void decodes_calls(void **state)
+{
+	struct move found = DECODE("\xe8\xfb\x0f\x00\x00");
+
+	(void)state;
+	assert_int_equal(found.kind, MOVE_CALL);
+	assert_int_equal(found.target, ADDRESS + 0x1000);
+	found = DECODE("\xe9\xfb\xff\xff\xff");
+	assert_int_equal(found.kind, MOVE_JUMP);
+	assert_int_equal(found.target, ADDRESS);
+	found = DECODE("\xff\xd0"); // call *%rax
+	assert_int_equal(found.kind, MOVE_CALL);
+	assert_int_equal(found.target, 0);
+	assert_int_equal(DECODE("\xc3").kind, MOVE_RETURN);
+}
+
+#else
+
+static void decodes_moves(void **state)
+{
+	(void)state;
+	expect_move(DECODE("\x60\x0a\x40\xf9"), MOVE_LOAD, 0, 19, 16); // ldr x0, [x19, #16]
+	expect_move(DECODE("\x33\x04\x00\xf9"), MOVE_STORE, 19, 1, 8); // str x19, [x1, #8]
+	expect_move(DECODE("\xe0\x03\x13\xaa"), MOVE_COPY, 0, 19, 0);  // mov x0, x19
+	assert_int_equal(DECODE("\x60\x0a\x40\xb9").kind, MOVE_OTHER); // ldr w0, [x19, #8]
+}
+
+static void knows_what_changes(void **state)
+{
+	(void)state;
+	assert_int_equal(DECODE("\x60\x22\x00\x91").changed, 1); // add x0, x19, #8
+	assert_int_equal(DECODE("\x7f\x02\x00\xf1").changed, 0); // cmp x19, #0
+}
+
+static void decodes_calls(void **state)
+{
+	struct move found = DECODE("\x00\x04\x00\x94"); // bl
+
+	(void)state;
+	assert_int_equal(found.kind, MOVE_CALL);
+	assert_int_equal(found.target, ADDRESS + 0x1000);
+	found = DECODE("\x00\x00\x00\x14");
+	assert_int_equal(found.kind, MOVE_JUMP);
+	assert_int_equal(found.target, ADDRESS);
+	assert_int_equal(DECODE("\xc0\x03\x5f\xd6").kind, MOVE_RETURN);
+}
+
+#endif
+
+// Whatever the bytes are, some of them are passed over, and no others are read.
+static void survives_nonsense(void **state)
+{
+	uint32_t random = 1;
+
+	(void)state;
+	for (int i = 0; i < 200000; i++) {
+		uint8_t *bytes = malloc(16);
+		size_t size = 1 + (size_t)i % 16;
+		struct move found;
+
+		for (size_t j = 0; j < 16; j++)
+			bytes[j] = (uint8_t)((random = random * 1664525 + 1013904223) >> 24);
+		bytes = realloc(bytes, size);
+		assert_non_null(bytes);
+		found = move_decode(bytes, size, ADDRESS);
+		assert_true(found.length > 0 && found.kind <= MOVE_RETURN);
+		free(bytes);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(decodes_moves),
+		cmocka_unit_test(knows_what_changes),
+		cmocka_unit_test(decodes_calls),
+		cmocka_unit_test(survives_nonsense),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
