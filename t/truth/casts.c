@@ -77,6 +77,11 @@ struct job { // pushed by its own type
 	char name[40];
 };
 
+struct note { // pushed, and nothing else
+	uint64_t number;
+	char text[152];
+};
+
 struct result { // only read by its own type
 	uint32_t status, tries;
 	char *text;
@@ -119,7 +124,7 @@ struct height {
 	long value;
 };
 
-static struct queue jobs, results, events, sizes;
+static struct queue jobs, notes, results, events, sizes;
 static struct index hosts, zones;
 
 static OUTLINE void job_push(unsigned number)
@@ -130,6 +135,15 @@ static OUTLINE void job_push(unsigned number)
 	job->cost = number * 0.25;
 	snprintf(job->name, sizeof(job->name), "job %u", number);
 	queue_push(&jobs, job);
+}
+
+static OUTLINE void note_push(unsigned number)
+{
+	struct note *note = NEW_ZEROED(struct note);
+
+	note->number = number;
+	snprintf(note->text, sizeof(note->text), "note %u", number);
+	queue_push(&notes, note);
 }
 
 static OUTLINE void *result_make(unsigned number)
@@ -232,6 +246,7 @@ int main(void)
 		void *result = result_make(i);
 
 		job_push(i);
+		note_push(i);
 		queue_push(&results, result);
 		queue_push(&events, event_make(i, result));
 		host_add(i, jobs.first->data);

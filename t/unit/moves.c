@@ -42,6 +42,13 @@ static void decodes_moves(void **state)
 	expect_move(DECODE("\x49\x89\x56\x08"), MOVE_STORE, 1, 14, 8);  // mov %rdx, 8(%r14)
 	expect_move(DECODE("\x48\x89\xc3"), MOVE_COPY, 3, 0, 0);        // mov %rax, %rbx
 	expect_move(DECODE("\x48\x8b\xd8"), MOVE_COPY, 3, 0, 0);        // the same
+	expect_move(DECODE("\x66\x48\x0f\x6e\xc5"), MOVE_COPY, MOVE_VECTORS, 6,
+		    0); // movq %rbp, %xmm0
+	expect_move(DECODE("\x66\x0f\x6c\xc2"), MOVE_COPY, MOVE_HIGHER, MOVE_VECTORS + 2,
+		    0); // punpcklqdq %xmm2, %xmm0
+	expect_move(DECODE("\x0f\x11\x40\x08"), MOVE_STORE, MOVE_VECTORS, 0,
+		    8); // movups %xmm0, 8(%rax)
+	assert_int_equal(DECODE("\x0f\x11\x40\x08").second, MOVE_HIGHER);
 	// Not of 64 bits, with an index, of an address, of the thread's storage.
 	assert_int_equal(DECODE("\x8b\x7b\x10").kind, MOVE_OTHER);
 	assert_int_equal(DECODE("\x48\x8b\x04\xc7").kind, MOVE_OTHER);
@@ -86,6 +93,9 @@ static void decodes_moves(void **state)
 	expect_move(DECODE("\x60\x0a\x40\xf9"), MOVE_LOAD, 0, 19, 16); // ldr x0, [x19, #16]
 	expect_move(DECODE("\x33\x04\x00\xf9"), MOVE_STORE, 19, 1, 8); // str x19, [x1, #8]
 	expect_move(DECODE("\xe0\x03\x13\xaa"), MOVE_COPY, 0, 19, 0);  // mov x0, x19
+	expect_move(DECODE("\x01\x08\x01\xa9"), MOVE_STORE, 1, 0, 16); // stp x1, x2, [x0, #16]
+	assert_int_equal(DECODE("\x01\x08\x01\xa9").second, 2);
+	expect_move(DECODE("\x01\x88\x7f\xa9"), MOVE_LOAD, 1, 0, -8);  // ldp x1, x2, [x0, #-8]
 	assert_int_equal(DECODE("\x60\x0a\x40\xb9").kind, MOVE_OTHER); // ldr w0, [x19, #8]
 }
 

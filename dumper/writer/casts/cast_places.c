@@ -2,12 +2,12 @@
 #include "dumper/writer/casts/cast_places.h"
 
 #include "lib/dwarf/dwarf_constants.h"
-#include "dumper/writer/casts/moves.h"
 
 #include <stdlib.h>
 
 enum {
-	MAX_PLACES = 1 << 14, // of a function; that of a generated one has more
+	GENERAL_REGISTERS = 32, // pointers that live longer are in no others
+	MAX_PLACES = 1 << 14,   // of a function; that of a generated one has more
 };
 
 void cast_places_deinit(struct cast_places *places)
@@ -40,7 +40,7 @@ static uint8_t find_register(struct heap_dwarf_expression expression)
 		reg = operation->operands[0];
 	else if (expression.count == 1 && operation->code >= DW_OP_reg0)
 		reg = (uint64_t)operation->code - DW_OP_reg0;
-	return reg < CAST_REGISTERS ? (uint8_t)reg : CAST_IN_FRAME;
+	return reg < GENERAL_REGISTERS ? (uint8_t)reg : CAST_IN_FRAME;
 }
 
 // Finds where the frame base is: at the frame pointer, or at the CFA.

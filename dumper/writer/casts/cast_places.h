@@ -7,14 +7,14 @@
  * code_casts.h. (DWARF 5, sections 2.6 and 4.1.)
  */
 
+#include "dumper/writer/casts/moves.h"
 #include "lib/base/array.h"
 #include "lib/dwarf/dwarf_location.h"
 
 #include <stdbool.h>
 
 enum {
-	CAST_REGISTERS = 32,
-	CAST_IN_FRAME = CAST_REGISTERS, /**< instead of a register */
+	CAST_IN_FRAME = MOVE_REGISTERS, /**< instead of a register */
 };
 
 /** A variable that matters. */
@@ -37,7 +37,7 @@ struct cast_place {
 /** Zeros are no places. */
 struct cast_places {
 	struct HEAP_ARRAY(struct cast_place) list; /**< by register, then by address */
-	uint32_t first[CAST_REGISTERS + 2];        /**< in list, of each register */
+	uint32_t first[CAST_IN_FRAME + 2];         /**< in list, of each register */
 	bool has_frame;                            /**< variables in the frame are found */
 	int64_t frame_base;                        /**< from the frame pointer */
 };

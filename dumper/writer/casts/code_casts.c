@@ -5,7 +5,6 @@
 #include "lib/base/hash_table.h"
 #include "dumper/writer/casts/cast_paths.h"
 #include "dumper/writer/casts/cast_places.h"
-#include "dumper/writer/casts/moves.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +54,7 @@ struct search {
 	uint64_t entry;
 	struct HEAP_ARRAY(struct cast_variable) variables;
 	struct cast_places places;
-	struct value values[CAST_REGISTERS];
+	struct value values[MOVE_REGISTERS];
 	struct HEAP_ARRAY(uint8_t) bytes;
 	struct heap_error *error; // no memory, or the visitor's
 };
@@ -345,7 +344,7 @@ static void visit_call(struct search *search, const struct move *move, uint64_t 
 	uint64_t behind = pc + move->length;
 	struct value *result = &search->values[MOVE_RESULT];
 
-	for (uint8_t reg = 0; reg < CAST_REGISTERS; reg++) {
+	for (uint8_t reg = 0; reg < MOVE_REGISTERS; reg++) {
 		if (!move_is_parameter(reg))
 			continue;
 		if (move->target)
@@ -369,32 +368,43 @@ static void visit_return(struct search *search, uint64_t pc)
 		pass_paths(search, CAST_RETURNS, result->origin.function, MOVE_RESULT, MOVE_RESULT);
 }
 
-static void forget(struct search *search, uint32_t changed)
+static void forget(struct search *search, uint64_t changed)
 {
-	for (uint8_t reg = 0; changed && reg < CAST_REGISTERS; reg++) {
+	for (uint8_t reg = 0; changed && reg < MOVE_REGISTERS; reg++) {
 		if (changed >> reg & 1)
 			search->values[reg].since = 0;
 	}
+}
+
+static void visit_memory(struct search *search, const struct move *move, uint64_t pc)
+{
+	struct cast_member member;
+
+	if (move->kind == MOVE_LOAD)
+		visit_load(search, move, pc);
+	else if (is_in_frame(search, move))
+		store_in_frame(search, move, pc);
+	else
+		visit_members(search, move, pc, &member);
 }
 
 // @param range  of code that the instruction is in
 static void visit_instruction(struct search *search, const struct move *move, uint64_t pc,
 			      const struct heap_dwarf_code_range *range)
 {
-	struct cast_member member;
+	struct move second = *move;
 
 	switch (move->kind) {
 	case MOVE_OTHER:
 		forget(search, move->changed);
 		break;
 	case MOVE_LOAD:
-		visit_load(search, move, pc);
-		break;
 	case MOVE_STORE:
-		if (is_in_frame(search, move))
-			store_in_frame(search, move, pc);
-		else
-			visit_members(search, move, pc, &member);
+		visit_memory(search, move, pc);
+		second.value = move->second;
+		second.offset += 8;
+		if (move->second != MOVE_NO_REGISTER)
+			visit_memory(search, &second, pc);
 		break;
 	case MOVE_COPY:
 		visit_copy(search, move, pc);
@@ -422,7 +432,7 @@ static void visit_entry(struct search *search)
 	const struct cast_place *list = search->places.list.items;
 
 	memset(search->values, 0, sizeof(search->values));
-	for (uint8_t reg = 0; reg < CAST_REGISTERS; reg++) {
+	for (uint8_t reg = 0; reg < MOVE_REGISTERS; reg++) {
 		const struct origin origin = { .source = FROM_PARAMETER, .reg = reg };
 
 		if (!move_is_parameter(reg))

@@ -23,16 +23,56 @@ static bool compares(const struct heapsnap_instruction *instruction)
 		((opcode & 0xfe) == 0xf6 && instruction->reg % 8 == 0));
 }
 
-static uint32_t changed_by(const struct heapsnap_instruction *instruction)
+// Which registers an instruction may change: of those with its numbers, the vector registers, too.
+static uint64_t changed_by(const struct heapsnap_instruction *instruction)
 {
-	uint32_t result = 0;
+	const uint64_t halves = UINT64_C(1) << MOVE_VECTORS | UINT64_C(1) << MOVE_HIGHER;
+	unsigned first = instruction->reg % 16, other = instruction->rm % 16;
+	uint64_t result;
 
 	if (!instruction->has_operand || compares(instruction))
 		return 0;
-	result |= UINT32_C(1) << machine_dwarf_register(instruction->reg % 16);
+	result = UINT64_C(1) << machine_dwarf_register(first);
 	if (!instruction->is_memory)
-		result |= UINT32_C(1) << machine_dwarf_register(instruction->rm % 16);
+		result |= UINT64_C(1) << machine_dwarf_register(other);
+	if (instruction->map != HEAPSNAP_MAP_ONE)
+		result |= halves << first | (instruction->is_memory ? 0 : halves << other);
 	return result;
+}
+
+static bool is_plain_memory(const struct heapsnap_instruction *found)
+{
+	return found->is_memory && !found->is_based && !found->is_relative &&
+	       found->base != HEAPSNAP_NO_REGISTER && found->index == HEAPSNAP_NO_REGISTER;
+}
+
+// Two pointers that are stored at once go through a vector register.
+static void decode_vector(const struct heapsnap_instruction *found, struct move *result)
+{
+	enum {
+		FROM_GENERAL = 0x6e,  // movq
+		JOIN = 0x6c,          // punpcklqdq: the lower half becomes the other's higher half
+		STORE = 0x11,         // movups
+		STORE_ALIGNED = 0x29, // movaps
+	};
+	uint8_t value = (uint8_t)(MOVE_VECTORS + found->reg % 16);
+
+	if (found->opcode == FROM_GENERAL && found->is_wide && !found->is_memory) {
+		result->kind = MOVE_COPY;
+		result->value = value;
+		result->base = (uint8_t)machine_dwarf_register(found->rm);
+	} else if (found->opcode == JOIN && !found->is_memory) {
+		result->kind = MOVE_COPY;
+		result->value = (uint8_t)(MOVE_HIGHER + found->reg % 16);
+		result->base = (uint8_t)(MOVE_VECTORS + found->rm % 16);
+	} else if ((found->opcode == STORE || found->opcode == STORE_ALIGNED) &&
+		   is_plain_memory(found)) {
+		result->kind = MOVE_STORE;
+		result->value = value;
+		result->second = (uint8_t)(MOVE_HIGHER + found->reg % 16);
+		result->base = (uint8_t)machine_dwarf_register(found->base);
+		result->offset = found->displacement;
+	}
 }
 
 static void decode_data(const uint8_t *code, size_t size, struct move *result)
@@ -47,6 +87,8 @@ static void decode_data(const uint8_t *code, size_t size, struct move *result)
 	if (!heapsnap_decode(code, code + size, &found))
 		return;
 	result->changed = changed_by(&found);
+	if (found.map == HEAPSNAP_MAP_0F && !found.is_vector)
+		decode_vector(&found, result);
 	if (found.map != HEAPSNAP_MAP_ONE || found.is_vector || !found.is_wide || found.is_based ||
 	    (found.opcode != STORE && found.opcode != LOAD))
 		return;
@@ -59,8 +101,7 @@ static void decode_data(const uint8_t *code, size_t size, struct move *result)
 		result->kind = MOVE_COPY;
 		result->value = found.opcode == LOAD ? value : other;
 		result->base = found.opcode == LOAD ? other : value;
-	} else if (!found.is_relative && found.base != HEAPSNAP_NO_REGISTER &&
-		   found.index == HEAPSNAP_NO_REGISTER) {
+	} else if (is_plain_memory(&found)) {
 		result->kind = found.opcode == LOAD ? MOVE_LOAD : MOVE_STORE;
 		result->base = (uint8_t)machine_dwarf_register(found.base);
 	}
@@ -85,12 +126,16 @@ static void decode_data(const uint8_t *code, size_t size, struct move *result)
 	memcpy(&word, code, sizeof(word));
 	result->value = word & 31;
 	result->base = word >> 5 & 31;
-	if (result->value == NO_REGISTER)
+	if (result->value == ZERO)
 		return;
-	result->changed = UINT32_C(1) << result->value;
+	result->changed = UINT64_C(1) << result->value;
 	if ((word & 0xff800000) == 0xf9000000) {
 		result->kind = word >> 22 & 1 ? MOVE_LOAD : MOVE_STORE;
 		result->offset = (int32_t)(word >> 10 & 0xfff) * 8;
+	} else if ((word & 0xff800000) == 0xa9000000) { // ldp, stp
+		result->kind = word >> 22 & 1 ? MOVE_LOAD : MOVE_STORE;
+		result->second = (word >> 10 & 31) == ZERO ? MOVE_NO_REGISTER : word >> 10 & 31;
+		result->offset = ((int32_t)(word << 10) >> 25) * 8;
 	} else if ((word & 0xffe0ffe0) == 0xaa0003e0) {
 		result->kind = MOVE_COPY;
 		result->base = word >> 16 & 31;
@@ -101,7 +146,9 @@ static void decode_data(const uint8_t *code, size_t size, struct move *result)
 
 struct move move_decode(const uint8_t *code, size_t size, uint64_t address)
 {
-	struct move result = { .kind = MOVE_OTHER, .length = MOVE_ALIGNMENT };
+	struct move result = { .kind = MOVE_OTHER,
+			       .length = MOVE_ALIGNMENT,
+			       .second = MOVE_NO_REGISTER };
 	struct heapsnap_flow flow = { 0 };
 
 	heapsnap_flow_step(code, code + size, NULL, &flow);

@@ -24,6 +24,11 @@ enum {
 	MOVE_CFA = 0, /**< where a frame ends is not the same in all functions */
 #endif
 	MOVE_RESULT = 0, /**< register of what a function returns */
+	MOVE_VECTORS =
+		17, /**< x86-64: DWARF number of the first vector register, whose lower half counts */
+	MOVE_HIGHER = MOVE_VECTORS + 16, /**< and numbers of our own for the higher halves */
+	MOVE_REGISTERS = MOVE_HIGHER + 16,
+	MOVE_NO_REGISTER = 0xff,
 };
 
 enum move_kind {
@@ -36,14 +41,15 @@ enum move_kind {
 	MOVE_RETURN,
 };
 
-/** What an instruction of 64 bits does. Registers have their DWARF numbers. */
+/** What an instruction does with 64 bits, or twice as many. Registers have their DWARF numbers. */
 struct move {
 	uint8_t kind;   /**< enum move_kind */
 	uint8_t value;  /**< register that is loaded, stored or copied to */
 	uint8_t base;   /**< register that the memory is at an offset from */
+	uint8_t second; /**< LOAD, STORE: likewise, 8 bytes behind; or MOVE_NO_REGISTER */
 	uint8_t length; /**< of the instruction; of an unknown one what may be skipped */
 	int32_t offset;
-	uint32_t changed; /**< OTHER: a bit for each register that it may change */
+	uint64_t changed; /**< OTHER: a bit for each register that it may change */
 	uint64_t
 		target; /**< CALL, JUMP: address, if that of the code is right; 0: it is not known */
 };
