@@ -66,7 +66,9 @@ static void knows_what_changes(void **state)
 	assert_true(DECODE("\x48\x83\xc0\x08").changed & 1);      // add $8, %rax
 	assert_true(DECODE("\x8b\x7b\x10").changed >> 5 & 1);     // mov 0x10(%rbx), %edi
 	assert_true(DECODE("\x0f\xb6\x47\x01").changed & 1);      // movzbl 1(%rdi), %eax
-	assert_int_equal(DECODE("\x90").changed, 0);              // nop
+	assert_int_equal(DECODE("\x0f\x16\x03").changed,
+			 UINT64_C(1) << MOVE_HIGHER); // movhps (%rbx), %xmm0
+	assert_int_equal(DECODE("\x90").changed, 0);  // nop
 }
 
 static void decodes_calls(void **state)

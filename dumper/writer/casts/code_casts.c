@@ -200,22 +200,20 @@ static bool is_fresh(const struct value *value, uint64_t pc)
 	return value->since && pc >= value->since && pc - value->since <= FRESH;
 }
 
-// What a register has: by the instruction before, or else by the variable that it is.
+// What a register has: the variable that it is, or what the instructions before have put there.
 static struct value value_of(const struct search *search, uint8_t reg, uint64_t pc)
 {
 	const struct value *known = &search->values[reg];
-	struct value result = { .since = pc };
+	struct value result = is_fresh(known, pc) ? *known : (struct value){ .since = pc };
 	const struct cast_place *place;
 	uint32_t at = 0;
 
-	if (is_fresh(known, pc))
-		return *known;
 	while ((place = cast_places_next(&search->places, reg, 0, pc, CAST_TARGET | CAST_VOID,
 					 &at))) {
 		if (place->roles & CAST_TARGET) {
 			result.type = place->type;
 			result.roles = place->roles;
-		} else if (place->parameter) {
+		} else if (place->parameter && result.origin.source != FROM_MEMBER) {
 			result.origin = parameter_of(place);
 		}
 	}

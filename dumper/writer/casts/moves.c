@@ -26,6 +26,9 @@ static bool compares(const struct heapsnap_instruction *instruction)
 // Which registers an instruction may change: of those with its numbers, the vector registers, too.
 static uint64_t changed_by(const struct heapsnap_instruction *instruction)
 {
+	enum {
+		LOAD_HIGHER = 0x16
+	}; // movhps
 	const uint64_t halves = UINT64_C(1) << MOVE_VECTORS | UINT64_C(1) << MOVE_HIGHER;
 	unsigned first = instruction->reg % 16, other = instruction->rm % 16;
 	uint64_t result;
@@ -35,6 +38,8 @@ static uint64_t changed_by(const struct heapsnap_instruction *instruction)
 	result = UINT64_C(1) << machine_dwarf_register(first);
 	if (!instruction->is_memory)
 		result |= UINT64_C(1) << machine_dwarf_register(other);
+	if (instruction->map == HEAPSNAP_MAP_0F && instruction->opcode == LOAD_HIGHER)
+		return UINT64_C(1) << (MOVE_HIGHER + first);
 	if (instruction->map != HEAPSNAP_MAP_ONE)
 		result |= halves << first | (instruction->is_memory ? 0 : halves << other);
 	return result;

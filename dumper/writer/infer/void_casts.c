@@ -4,7 +4,8 @@
 #include "dumper/writer/infer/inference.h"
 
 enum {
-	MAX_DEPTH = 8, // of members in members
+	MAX_DEPTH = 8,  // of members in members
+	RARE_SIZE = 64, // bytes, from which on a struct of a wrong type is hardly of a block's size
 };
 
 // @return false: there are too many
@@ -89,7 +90,8 @@ static struct void_cast_choice choose(const struct inference *inference,
 		result.claim = claim;
 		best = found;
 	}
-	result.is_proven = best > 0;
+	result.is_likely = best > 0 || (result.claim.fit < LAYOUT_SLACK &&
+					inference_size(inference, target) >= RARE_SIZE);
 	return result;
 }
 

@@ -37,7 +37,7 @@ struct void_casts void_casts_gather(const struct inference *inference, heap_type
 struct void_cast_choice {
 	struct layout_claim claim; /**< LAYOUT_NONE: nothing, or one of several */
 	bool is_ambiguous;         /**< one of several */
-	bool is_proven;            /**< its contents speak for it */
+	bool is_likely; /**< its contents speak for it, or hardly anything else is of its size */
 };
 
 /**

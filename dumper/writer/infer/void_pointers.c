@@ -53,6 +53,7 @@ struct void_place {
 	struct void_casts casts;     // MEANS_CAST
 	bool is_partial; // some samples have no name, and others voted; or no cast is for them
 	bool is_handled; // the callback has told the type
+	bool is_mixed;   // MEANS_CAST: the targets are of several types
 	enum rank rank;
 };
 
@@ -586,18 +587,24 @@ static struct heap_error *find_content(struct search *search, struct void_place 
 	return NULL;
 }
 
-// Finds out if targets are among the structs that the pointer is cast to. Where nearly all are, there are hardly any
-// others; else their contents have to tell.
+// Finds out if targets are among the structs that the pointer is cast to. Where nearly all are, and of one type, there
+// are hardly any others; else size or contents have to speak for each.
 static bool find_casts(const struct search *search, struct void_place *place)
 {
+	heap_type_id type = HEAP_NO_TYPE;
 	uint32_t known = 0;
 
 	place->casts = void_casts_gather(search->inference, place->type, place->offset);
+	place->is_mixed = false;
 	for (uint32_t i = 0; place->casts.count > 0 && i < place->kept; i++) {
 		struct void_cast_choice choice = void_casts_choose(
 			search->inference, &place->casts, place->samples[i].target, search->words);
 
-		known += choice.claim.fit != LAYOUT_NONE || choice.is_ambiguous;
+		if (choice.claim.fit == LAYOUT_NONE && !choice.is_ambiguous)
+			continue;
+		place->is_mixed |= choice.is_ambiguous || (known > 0 && choice.claim.type != type);
+		type = choice.claim.type;
+		known++;
 	}
 	place->is_partial = !are_enough(known, place->kept, AGREEING);
 	return known > 0;
@@ -675,7 +682,8 @@ static struct layout_claim fit(const struct search *search, const struct void_pl
 		struct void_cast_choice choice =
 			void_casts_choose(inference, &place->casts, target, search->words);
 
-		return choice.is_proven || !place->is_partial ? choice.claim : none;
+		return choice.is_likely || !(place->is_partial || place->is_mixed) ? choice.claim
+										   : none;
 	}
 	claim = inference_fit(inference, place->length.type, target);
 	if (claim.fit == LAYOUT_NONE)
