@@ -4,6 +4,7 @@
 
 #include "dumper/writer/casts/moves.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum {

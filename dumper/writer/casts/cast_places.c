@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/casts/cast_places.h"
 
+#include "dumper/writer/base/progress.h"
 #include "lib/dwarf/dwarf_constants.h"
 
 #include <stdlib.h>
@@ -158,6 +159,7 @@ struct cast_place *cast_places_next(const struct cast_places *places, uint8_t re
 	while (*at < places->first[reg + 1] && places->list.items[*at].low <= pc) {
 		struct cast_place *place = &places->list.items[(*at)++];
 
+		progress_step();
 		if (pc < place->high && (place->roles & roles) && place->offset == offset)
 			return place;
 	}

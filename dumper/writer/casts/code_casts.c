@@ -469,7 +469,8 @@ static void visit_code(struct search *search, const struct heap_dwarf_code_range
 {
 	const uint8_t *code = search->bytes.items;
 
-	for (size_t at = 0; at < search->bytes.count && !search->error;) {
+	for (size_t at = 0; at < search->bytes.count && !search->error &&
+			    !search->visitor->is_late(search->visitor->context);) {
 		uint64_t pc = range->low + at;
 		struct move move = move_decode(code + at, search->bytes.count - at, pc);
 

@@ -122,7 +122,7 @@ bool move_is_parameter(uint8_t reg)
 static void decode_data(const uint8_t *code, size_t size, struct move *result)
 {
 	enum {
-		NO_REGISTER = 31
+		ZERO = 31
 	};
 	uint32_t word;
 
