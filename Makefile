@@ -258,6 +258,13 @@ $(BUILD)/t/fuzz/announcement.o: $(READS:%.c=$(BUILD)/%.o)
 $(BUILD)/t/fuzz/announcement.replay: FUZZED_TOO := $(READS:%.c=$(BUILD)/%.o)
 build/fuzz/announcement: $(patsubst %.c,build/fuzz/objects/%.o,$(READS))
 
+# The part of the writer that goes through code.
+CASTS := dumper/writer/base/progress.c $(patsubst %,dumper/writer/casts/%.c,cast_paths cast_places code_casts moves) \
+	$(patsubst %,dumper/code/%.c,code_aarch64 code_x86_64 machine_code values)
+$(BUILD)/t/fuzz/casts.o: $(CASTS:%.c=$(BUILD)/%.o)
+$(BUILD)/t/fuzz/casts.replay: FUZZED_TOO := $(CASTS:%.c=$(BUILD)/%.o)
+build/fuzz/casts: $(patsubst %.c,build/fuzz/objects/%.o,$(CASTS))
+
 $(BUILD)/t/fuzz/blocks.o $(BUILD)/t/fuzz/core.o: $(WALKS:%.c=$(BUILD)/%.o)
 $(BUILD)/t/fuzz/blocks.replay $(BUILD)/t/fuzz/core.replay: FUZZED_TOO := $(WALKS:%.c=$(BUILD)/%.o)
 build/fuzz/blocks build/fuzz/core: $(patsubst %.c,build/fuzz/objects/%.o,$(WALKS))

@@ -7,6 +7,7 @@
 
 enum {
 	MAX_ENTRIES = 1 << 16, // of one list; more is damage
+	VIEW_PAIR = 9,         // gcc's DW_LLE_view_pair, which has no name in libdwarf of 2021
 };
 
 struct list {
@@ -131,12 +132,58 @@ static void note_wanted(void *context, uint16_t name, const struct heap_dwarf_va
 		wanted->value = *value;
 }
 
+// Passes over what an entry of a list says before its expression. (DWARF 5, section 7.7.3; that of views is gcc's.)
+// @return true if there is an expression
+static bool skip_bounds(struct heap_dwarf_cursor *cursor, uint8_t kind, unsigned address_size)
+{
+	static const struct {
+		uint8_t addresses, numbers;
+		bool has_expression;
+	} forms[] = {
+		[DW_LLE_base_addressx] = { 0, 1, false },
+		[DW_LLE_startx_endx] = { 0, 2, true },
+		[DW_LLE_startx_length] = { 0, 2, true },
+		[DW_LLE_offset_pair] = { 0, 2, true },
+		[DW_LLE_default_location] = { 0, 0, true },
+		[DW_LLE_base_address] = { 1, 0, false },
+		[DW_LLE_start_end] = { 2, 0, true },
+		[DW_LLE_start_length] = { 1, 1, true },
+		[VIEW_PAIR] = { 0, 2, false },
+	};
+
+	if (kind >= sizeof(forms) / sizeof(*forms)) {
+		cursor->bad = true;
+		return false;
+	}
+	heap_dwarf_skip(cursor, (uint64_t)forms[kind].addresses * address_size);
+	for (int i = 0; i < forms[kind].numbers; i++)
+		heap_dwarf_unsigned(cursor);
+	return forms[kind].has_expression;
+}
+
+// True if a list ends before its section does: libdwarf of 2021 reads on.
+static bool has_end(const struct heap_dwarf_dies *dies, struct heap_dwarf_bytes section,
+		    uint64_t offset)
+{
+	struct heap_dwarf_cursor cursor = heap_dwarf_cursor(section, offset, section.size);
+	uint8_t kind = 0;
+
+	do {
+		kind = (uint8_t)heap_dwarf_fixed(&cursor, 1);
+		if (kind != DW_LLE_end_of_list &&
+		    skip_bounds(&cursor, kind, dies->unit->address_size))
+			heap_dwarf_skip(&cursor, heap_dwarf_unsigned(&cursor));
+	} while (kind != DW_LLE_end_of_list && !cursor.bad);
+	return !cursor.bad;
+}
+
 // libdwarf of 2021 reads a list wherever the attribute says that it is. @return true if it is
 // inside its section, or if there is an expression rather than a list
 static bool is_inside(const struct heap_dwarf_dies *dies, const struct heap_dwarf_value *value)
 {
-	struct heap_dwarf_bytes section = dies->unit->version >= 5 ? dies->sections->location_lists
-								   : dies->sections->locations;
+	bool is_new = dies->unit->version >= 5;
+	struct heap_dwarf_bytes section =
+		is_new ? dies->sections->location_lists : dies->sections->locations;
 	uint64_t base = dies->bases.location_lists, offset = value->number;
 	unsigned size = dies->unit->offset_size;
 
@@ -145,7 +192,8 @@ static bool is_inside(const struct heap_dwarf_dies *dies, const struct heap_dwar
 		return true;
 	case HEAP_DWARF_NUMBER_VALUE:
 		return offset < section.size &&
-		       dies->bases.location_offsets < section.size - offset;
+		       dies->bases.location_offsets < section.size - offset &&
+		       (!is_new || has_end(dies, section, offset + dies->bases.location_offsets));
 	case HEAP_DWARF_INDEX_VALUE:
 		break;
 	default:
@@ -157,7 +205,8 @@ static bool is_inside(const struct heap_dwarf_dies *dies, const struct heap_dwar
 	struct heap_dwarf_cursor cursor =
 		heap_dwarf_cursor(section, base + offset * size, section.size);
 
-	return heap_dwarf_fixed(&cursor, size) < section.size - base;
+	offset = heap_dwarf_fixed(&cursor, size);
+	return offset < section.size - base && has_end(dies, section, base + offset);
 }
 
 HEAP_MUST_CHECK

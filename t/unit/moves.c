@@ -145,14 +145,5 @@ static void survives_nonsense(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(decodes_moves),
-		cmocka_unit_test(knows_what_changes),
-		cmocka_unit_test(decodes_calls),
-		cmocka_unit_test(survives_nonsense),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS("moves", cmocka_unit_test(decodes_moves), cmocka_unit_test(knows_what_changes),
+	   cmocka_unit_test(decodes_calls), cmocka_unit_test(survives_nonsense))
