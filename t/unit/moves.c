@@ -11,9 +11,9 @@ enum {
 	ADDRESS = 0x401000,
 };
 
-static struct move decode(const char *bytes, size_t length)
+static struct code_move decode(const char *bytes, size_t length)
 {
-	struct move result = move_decode((const uint8_t *)bytes, length, ADDRESS);
+	struct code_move result = move_decode((const uint8_t *)bytes, length, ADDRESS);
 
 	assert_int_equal(result.length, length);
 	return result;
@@ -21,7 +21,7 @@ static struct move decode(const char *bytes, size_t length)
 
 #define DECODE(bytes) decode(bytes, sizeof(bytes) - 1)
 
-static void expect_move(struct move found, enum move_kind kind, unsigned value, unsigned base,
+static void expect_move(struct code_move found, enum move_kind kind, unsigned value, unsigned base,
 			int offset)
 {
 	assert_int_equal(found.kind, kind);
@@ -74,7 +74,7 @@ static void knows_what_changes(void **state)
 
 static void decodes_calls(void **state)
 {
-	struct move found = DECODE("\xe8\xfb\x0f\x00\x00");
+	struct code_move found = DECODE("\xe8\xfb\x0f\x00\x00");
 
 	(void)state;
 	assert_int_equal(found.kind, MOVE_CALL);
@@ -111,7 +111,7 @@ static void knows_what_changes(void **state)
 
 static void decodes_calls(void **state)
 {
-	struct move found = DECODE("\x00\x04\x00\x94"); // bl
+	struct code_move found = DECODE("\x00\x04\x00\x94"); // bl
 
 	(void)state;
 	assert_int_equal(found.kind, MOVE_CALL);
@@ -133,7 +133,7 @@ static void survives_nonsense(void **state)
 	for (int i = 0; i < 200000; i++) {
 		uint8_t *bytes = malloc(16);
 		size_t size = 1 + (size_t)i % 16;
-		struct move found;
+		struct code_move found;
 
 		for (size_t j = 0; j < 16; j++)
 			bytes[j] = (uint8_t)((random = random * 1664525 + 1013904223) >> 24);

@@ -223,7 +223,7 @@ static struct value value_of(const struct search *search, uint8_t reg, uint64_t 
 // --- instructions ----------------------------------------------------------------------------
 
 // A pointer is put into a member.
-static void visit_store(struct search *search, const struct move *move, uint64_t pc,
+static void visit_store(struct search *search, const struct code_move *move, uint64_t pc,
 			const struct cast_member *member)
 {
 	struct value value = value_of(search, move->value, pc);
@@ -245,7 +245,7 @@ static void visit_store(struct search *search, const struct move *move, uint64_t
 
 // Finds the member that an instruction reads or writes, of each struct that its base may be, and has what is
 // stored come there. @return false: it is none
-static bool visit_members(struct search *search, const struct move *move, uint64_t pc,
+static bool visit_members(struct search *search, const struct code_move *move, uint64_t pc,
 			  struct cast_member *member)
 {
 	const struct value *value = &search->values[move->base];
@@ -269,7 +269,7 @@ static bool visit_members(struct search *search, const struct move *move, uint64
 }
 
 // The variable in the frame that an instruction reads or writes, or NULL.
-static struct cast_place *find_in_frame(const struct search *search, const struct move *move,
+static struct cast_place *find_in_frame(const struct search *search, const struct code_move *move,
 					uint64_t pc)
 {
 	uint32_t at = 0;
@@ -277,12 +277,12 @@ static struct cast_place *find_in_frame(const struct search *search, const struc
 	return cast_places_next(&search->places, CAST_IN_FRAME, move->offset, pc, ~0U, &at);
 }
 
-static bool is_in_frame(const struct search *search, const struct move *move)
+static bool is_in_frame(const struct search *search, const struct code_move *move)
 {
 	return search->places.has_frame && move->base == MOVE_FRAME_POINTER;
 }
 
-static void visit_load(struct search *search, const struct move *move, uint64_t pc)
+static void visit_load(struct search *search, const struct code_move *move, uint64_t pc)
 {
 	uint64_t behind = pc + move->length;
 	struct value loaded = { .since = behind };
@@ -303,7 +303,7 @@ static void visit_load(struct search *search, const struct move *move, uint64_t 
 }
 
 // Into a variable in the frame: also of the parameters, at first.
-static void store_in_frame(struct search *search, const struct move *move, uint64_t pc)
+static void store_in_frame(struct search *search, const struct code_move *move, uint64_t pc)
 {
 	struct value value = value_of(search, move->value, pc);
 	struct cast_place *place = find_in_frame(search, move, pc);
@@ -316,7 +316,7 @@ static void store_in_frame(struct search *search, const struct move *move, uint6
 		arrive_at(search, &value.origin, CAST_IN_FRAME, move->offset, pc);
 }
 
-static void visit_copy(struct search *search, const struct move *move, uint64_t pc)
+static void visit_copy(struct search *search, const struct code_move *move, uint64_t pc)
 {
 	struct value value = value_of(search, move->base, pc);
 
@@ -337,7 +337,7 @@ static void visit_parameter(struct search *search, uint64_t function, uint8_t re
 		pass_paths(search, CAST_STORES, function, reg, value.origin.reg);
 }
 
-static void visit_call(struct search *search, const struct move *move, uint64_t pc)
+static void visit_call(struct search *search, const struct code_move *move, uint64_t pc)
 {
 	uint64_t behind = pc + move->length;
 	struct value *result = &search->values[MOVE_RESULT];
@@ -374,7 +374,7 @@ static void forget(struct search *search, uint64_t changed)
 	}
 }
 
-static void visit_memory(struct search *search, const struct move *move, uint64_t pc)
+static void visit_memory(struct search *search, const struct code_move *move, uint64_t pc)
 {
 	struct cast_member member;
 
@@ -387,10 +387,10 @@ static void visit_memory(struct search *search, const struct move *move, uint64_
 }
 
 // @param range  of code that the instruction is in
-static void visit_instruction(struct search *search, const struct move *move, uint64_t pc,
+static void visit_instruction(struct search *search, const struct code_move *move, uint64_t pc,
 			      const struct heap_dwarf_code_range *range)
 {
-	struct move second = *move;
+	struct code_move second = *move;
 
 	switch (move->kind) {
 	case MOVE_OTHER:
@@ -472,7 +472,7 @@ static void visit_code(struct search *search, const struct heap_dwarf_code_range
 	for (size_t at = 0; at < search->bytes.count && !search->error &&
 			    !search->visitor->is_late(search->visitor->context);) {
 		uint64_t pc = range->low + at;
-		struct move move = move_decode(code + at, search->bytes.count - at, pc);
+		struct code_move move = move_decode(code + at, search->bytes.count - at, pc);
 
 		visit_instruction(search, &move, pc, range);
 		at += move.length;
@@ -485,8 +485,8 @@ static bool calls_paths(const struct search *search, const struct heap_dwarf_cod
 	const unsigned kinds = 1 << CAST_STORES | 1 << CAST_RETURNS;
 
 	for (size_t at = 0; at < search->bytes.count;) {
-		struct move move = move_decode(search->bytes.items + at, search->bytes.count - at,
-					       range->low + at);
+		struct code_move move = move_decode(search->bytes.items + at,
+						    search->bytes.count - at, range->low + at);
 
 		if (move.target && (move.kind == MOVE_CALL || move.kind == MOVE_JUMP) &&
 		    cast_paths_have(&search->paths, move.target, kinds))

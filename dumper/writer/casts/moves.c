@@ -52,7 +52,7 @@ static bool is_plain_memory(const struct heapsnap_instruction *found)
 }
 
 // Two pointers that are stored at once go through a vector register.
-static void decode_vector(const struct heapsnap_instruction *found, struct move *result)
+static void decode_vector(const struct heapsnap_instruction *found, struct code_move *result)
 {
 	enum {
 		FROM_GENERAL = 0x6e,  // movq
@@ -80,7 +80,7 @@ static void decode_vector(const struct heapsnap_instruction *found, struct move 
 	}
 }
 
-static void decode_data(const uint8_t *code, size_t size, struct move *result)
+static void decode_data(const uint8_t *code, size_t size, struct code_move *result)
 {
 	enum {
 		STORE = 0x89,
@@ -119,7 +119,7 @@ bool move_is_parameter(uint8_t reg)
 	return reg < 8;
 }
 
-static void decode_data(const uint8_t *code, size_t size, struct move *result)
+static void decode_data(const uint8_t *code, size_t size, struct code_move *result)
 {
 	enum {
 		ZERO = 31
@@ -149,11 +149,11 @@ static void decode_data(const uint8_t *code, size_t size, struct move *result)
 
 #endif
 
-struct move move_decode(const uint8_t *code, size_t size, uint64_t address)
+struct code_move move_decode(const uint8_t *code, size_t size, uint64_t address)
 {
-	struct move result = { .kind = MOVE_OTHER,
-			       .length = MOVE_ALIGNMENT,
-			       .second = MOVE_NO_REGISTER };
+	struct code_move result = { .kind = MOVE_OTHER,
+				    .length = MOVE_ALIGNMENT,
+				    .second = MOVE_NO_REGISTER };
 	struct heapsnap_flow flow = { 0 };
 
 	heapsnap_flow_step(code, code + size, NULL, &flow);

@@ -42,7 +42,7 @@ enum move_kind {
 };
 
 /** What an instruction does with 64 bits, or twice as many. Registers have their DWARF numbers. */
-struct move {
+struct code_move {
 	uint8_t kind;   /**< enum move_kind */
 	uint8_t value;  /**< register that is loaded, stored or copied to */
 	uint8_t base;   /**< register that the memory is at an offset from */
@@ -63,6 +63,6 @@ bool move_is_parameter(uint8_t reg);
  * @param code     [size] at least one byte
  * @param address  of the code in the program
  */
-struct move move_decode(const uint8_t *code, size_t size, uint64_t address);
+struct code_move move_decode(const uint8_t *code, size_t size, uint64_t address);
 
 #endif

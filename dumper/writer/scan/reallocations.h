@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#ifndef MOVES_H
-#define MOVES_H
+#ifndef REALLOCATIONS_H
+#define REALLOCATIONS_H
 
 /**
  * Blocks that a thread's realloc was moving when the process was frozen: they are live, but have no
