@@ -29,7 +29,8 @@ enum {
 struct passing {
 	uint8_t parameters; // a bit for each; 0: it is no allocator
 	bool is_guess;      // it may be any of them: the allocator is called through a pointer
-	uint8_t height;     // 1: it calls an allocator itself; 0: it is one, or none
+	bool is_stored; // the block goes to where its first argument points, as of posix_memalign()
+	uint8_t height; // 1: it calls an allocator itself; 0: it is one, or none
 };
 
 struct way {
@@ -57,6 +58,7 @@ struct analysis {
 static struct allocator {
 	uint64_t address; // 0: the program has none
 	uint8_t parameters;
+	bool is_stored; // as in struct passing
 } allocators[24];
 
 // --- the code that a call leads to -------------------------------------------------
@@ -125,8 +127,9 @@ static bool recall(uint64_t function, int height, struct passing *passing)
 		return false;
 	*passing = (struct passing){ 0 };
 	if (found > 0 && found <= height)
-		*passing = (struct passing){ word >> CACHE_PARAMETERS & 0x3f,
-					     word >> CACHE_GUESS & 1, (uint8_t)found };
+		*passing = (struct passing){ .parameters = word >> CACHE_PARAMETERS & 0x3f,
+					     .is_guess = word >> CACHE_GUESS & 1,
+					     .height = (uint8_t)found };
 	return true;
 }
 
@@ -159,7 +162,8 @@ static struct passing find_passing(uint64_t function, int height, int *calls)
 	function = skip_linkage(function);
 	for (size_t i = 0; i < sizeof(allocators) / sizeof(*allocators); i++) {
 		if (function != 0 && allocators[i].address == function)
-			return (struct passing){ allocators[i].parameters, false, 0 };
+			return (struct passing){ .parameters = allocators[i].parameters,
+						 .is_stored = allocators[i].is_stored };
 	}
 	if (function == 0 || height <= 0 || (*calls)-- <= 0 || recall(function, height, &passing))
 		return passing;
@@ -193,7 +197,7 @@ static uint8_t passed_to(const struct heapsnap_values *values, struct passing pa
 }
 
 // A function that is called through a pointer has its size first, or behind a context.
-static const struct passing guess = { 1 << 0 | 1 << 1, true, 0 };
+static const struct passing guess = { .parameters = 1 << 0 | 1 << 1, .is_guess = true };
 
 // True if one of the first arguments of a call may be a size that the function has got.
 static bool may_pass(const struct heapsnap_values *values)
@@ -223,7 +227,8 @@ static void call(struct analysis *analysis, const uint8_t *next, uint64_t functi
 {
 	bool is_site = analysis->site && analysis->site == next;
 	struct passing passing = { 0 };
-	struct heapsnap_value first = analysis->now.registers[heapsnap_parameters[0]];
+	struct heapsnap_value first = analysis->now.registers[heapsnap_parameters[0]],
+			      *stored = NULL;
 	bool is_returned;
 	uint8_t passed;
 
@@ -233,6 +238,10 @@ static void call(struct analysis *analysis, const uint8_t *next, uint64_t functi
 		passing = is_direct ? find_passing(function, analysis->height - 1, &analysis->calls)
 				    : guess;
 	passed = passed_to(&analysis->now, passing);
+	if (passed && passing.is_stored) {
+		stored = heapsnap_values_slot(&analysis->now, first, 0);
+		passed = stored ? passed : 0; // the block leaves by another way than the result
+	}
 	if (passed) {
 		analysis->passing.is_guess |= passing.is_guess;
 		if (analysis->passing.height <= passing.height)
@@ -240,7 +249,9 @@ static void call(struct analysis *analysis, const uint8_t *next, uint64_t functi
 	}
 	analysis->failed = analysis->failed || (is_site && !passed); // the rest does not matter
 	is_returned = !passed && returns_block(analysis, function, is_direct);
-	heapsnap_values_call(&analysis->now, passed);
+	heapsnap_values_call(&analysis->now, stored ? 0 : passed);
+	if (stored)
+		*stored = heapsnap_value_make(HEAPSNAP_VALUE_BLOCK, passed, 0);
 	if (is_returned)
 		analysis->now.registers[HEAPSNAP_VALUE_RESULT] = first;
 }
@@ -519,23 +530,25 @@ void heapsnap_passing_init(void)
 	static const struct {
 		const char *name;
 		uint8_t parameters;
+		bool is_stored;
 	} known[] = {
-		{ "malloc", 1 << 0 },
-		{ "calloc", 1 << 0 | 1 << 1 },
-		{ "realloc", 1 << 1 },
-		{ "reallocarray", 1 << 1 | 1 << 2 },
-		{ "aligned_alloc", 1 << 1 },
-		{ "memalign", 1 << 1 },
-		{ "valloc", 1 << 0 },
-		{ "pvalloc", 1 << 0 },
-		{ "_Znwm", 1 << 0 },
-		{ "_Znam", 1 << 0 },
-		{ "_ZnwmRKSt9nothrow_t", 1 << 0 },
-		{ "_ZnamRKSt9nothrow_t", 1 << 0 },
-		{ "_ZnwmSt11align_val_t", 1 << 0 },
-		{ "_ZnamSt11align_val_t", 1 << 0 },
-		{ "_ZnwmSt11align_val_tRKSt9nothrow_t", 1 << 0 },
-		{ "_ZnamSt11align_val_tRKSt9nothrow_t", 1 << 0 },
+		{ "malloc", 1 << 0, false },
+		{ "calloc", 1 << 0 | 1 << 1, false },
+		{ "realloc", 1 << 1, false },
+		{ "reallocarray", 1 << 1 | 1 << 2, false },
+		{ "aligned_alloc", 1 << 1, false },
+		{ "memalign", 1 << 1, false },
+		{ "posix_memalign", 1 << 2, true },
+		{ "valloc", 1 << 0, false },
+		{ "pvalloc", 1 << 0, false },
+		{ "_Znwm", 1 << 0, false },
+		{ "_Znam", 1 << 0, false },
+		{ "_ZnwmRKSt9nothrow_t", 1 << 0, false },
+		{ "_ZnamRKSt9nothrow_t", 1 << 0, false },
+		{ "_ZnwmSt11align_val_t", 1 << 0, false },
+		{ "_ZnamSt11align_val_t", 1 << 0, false },
+		{ "_ZnwmSt11align_val_tRKSt9nothrow_t", 1 << 0, false },
+		{ "_ZnamSt11align_val_tRKSt9nothrow_t", 1 << 0, false },
 	};
 
 	_Static_assert(sizeof(known) / sizeof(*known) <= sizeof(allocators) / sizeof(*allocators),
@@ -546,5 +559,6 @@ void heapsnap_passing_init(void)
 		// It may be an entry in the linkage table of a program that lies at a fixed place.
 		allocators[i].address = address ? skip_linkage(address) : 0;
 		allocators[i].parameters = known[i].parameters;
+		allocators[i].is_stored = known[i].is_stored;
 	}
 }

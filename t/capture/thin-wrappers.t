@@ -20,10 +20,11 @@ my %expected = (
     } ['checked', 1001, 1002], ['explained', 1011, 1012], ['zeroed', 1021, 1022], ['array', 1031, 1032],
         ['multiplied', 1041, 1042], ['resized', 1051, 1052], ['prefixed', 1061, 1062],
         ['counted', 1072, 1080], ['by_pointer', 1081, 1082], ['nested', 1091, 1092],
-        ['cleared', 1101, 1102], ['usable', 1171, 1172], ['regrown', 1181, 1182], ['grown', 1191, 1192]),
+        ['cleared', 1101, 1102], ['usable', 1171, 1172], ['regrown', 1181, 1182], ['grown', 1191, 1192],
+        ['aligned', 1201, 1202]),
     # No wrappers.
     new_node => '1 1208', new_doubles => '2 2248', new_nodes => '2 2288', copy => '1 5',
-    checked_node => '1 1308', keeps => '1 1161', recursive => '2 2303',
+    checked_node => '1 1308', keeps => '1 1161', keeps_aligned => '1 1211', recursive => '2 2303',
 );
 
 sub functions {

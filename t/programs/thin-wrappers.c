@@ -220,6 +220,21 @@ APART void *regrown(void *old, size_t size, size_t *usable)
 	return block;
 }
 
+// The block comes by way of a variable, whose address the allocator gets.
+APART void *aligned(size_t alignment, size_t size, struct context *log)
+{
+	void *block;
+	int error = posix_memalign(&block, alignment, size);
+
+	if (error) {
+		fprintf(stderr, "%zu, %zu: %d\n", alignment, size, error);
+		block = NULL;
+	}
+	if (log->bytes > 1 << 20)
+		fprintf(stderr, "%p: %zu\n", block, size);
+	return block;
+}
+
 // --- not thin: they know what they make, or do more ---
 
 struct node {
@@ -286,6 +301,13 @@ APART int keeps(size_t size)
 	return count;
 }
 
+APART int keeps_aligned(size_t size)
+{
+	if (posix_memalign(&kept[count++], 32, size))
+		abort();
+	return count;
+}
+
 APART void *recursive(size_t size, int depth)
 {
 	void *block;
@@ -327,6 +349,7 @@ MAKERS(cleared, cleared(1101), cleared(1102))
 MAKERS(usable, usable(1171, NULL), usable(1172, &unused))
 MAKERS(regrown, regrown(malloc(400), 1181, NULL), regrown(malloc(400), 1182, &unused))
 MAKERS(grown, regrown(NULL, 1191, NULL), regrown(NULL, 1192, &unused))
+MAKERS(aligned, aligned(16, 1201, &context), aligned(64, 1202, &context))
 MAKERS(doubles, new_doubles(140), new_doubles(141))
 MAKERS(nodes, new_nodes(71), new_nodes(72))
 MAKERS(recursive, recursive(1151, depth), recursive(1152, depth))
@@ -347,6 +370,7 @@ int main(int argc, char **argv)
 	make_usable_1(), make_usable_2();
 	make_regrown_1(), make_regrown_2();
 	make_grown_1(), make_grown_2();
+	make_aligned_1(), make_aligned_2();
 	make_doubles_1(), make_doubles_2();
 	make_nodes_1(), make_nodes_2();
 	make_recursive_1(), make_recursive_2();
@@ -354,5 +378,6 @@ int main(int argc, char **argv)
 	KEEP(checked_node(&context, argc));
 	KEEP(copy("text"));
 	keeps(1161);
+	keeps_aligned(1211);
 	return argc > 1 ? heapsnap_dump(argv[1]) | heapsnap_wait() : 2;
 }
