@@ -39,15 +39,23 @@ struct heap_declarations {
 uint64_t heap_declarations_fit(const struct heap_types *types, heap_type_id type, uint64_t size);
 
 /**
+ * True if an object of some bytes may hold values of a type and nothing else, or a header and elements. Where sizes are
+ * not exact, what the allocator may have added is left over.
+ */
+bool heap_declarations_fill(const struct heap_snapshot *snapshot, heap_type_id type, uint64_t size);
+
+/**
  * Scores a type for an object: the number of its pointers where that type has one, minus the number
- * of the others. Loads EDGES and SLOTS.
+ * of the others. Loads EDGES, QUALITY, SLOTS and SIZE.
  *
  * @param repetitions  of the snapshot's types
+ * @param misled  gets how many of these pointers lead to blocks that have no room for what the type says, or
+ *                are pointers to functions by it; NULL: not wanted
  */
 HEAP_MUST_CHECK
 struct heap_error *heap_declarations_weigh(struct heap_snapshot *snapshot, heap_object_id object,
 					   heap_type_id type, struct heap_repetitions *repetitions,
-					   int64_t *score);
+					   int64_t *score, int64_t *misled);
 
 /**
  * Adds a declaration, and stores it.

@@ -6,6 +6,7 @@
 #include "lib/snapshot/declarations.h"
 
 #include "lib/base/array.h"
+#include "lib/snapshot/block_sizes.h"
 #include "lib/types/repetitions.h"
 
 #include <stdlib.h>
@@ -32,6 +33,17 @@ uint64_t heap_declarations_fit(const struct heap_types *types, heap_type_id type
 		return size < start ? 0 : 1 + (stride > 0 ? (size - start) / stride : 0);
 	}
 	return value > 0 ? size / value : 0;
+}
+
+bool heap_declarations_fill(const struct heap_snapshot *snapshot, heap_type_id type, uint64_t size)
+{
+	enum heap_block_sizes sizes = heap_block_sizes_by(snapshot->info.allocators);
+	uint64_t value = heap_types_size(&snapshot->types, type);
+
+	if (value == 0 || heap_declarations_fit(&snapshot->types, type, size) == 0)
+		return false;
+	return heap_types_flexible(&snapshot->types, type, NULL, NULL) ||
+	       size % value <= heap_block_slack(sizes, size);
 }
 
 // --- naming ------------------------------------------------------------------
@@ -73,18 +85,6 @@ static struct heap_error *test_string(struct heap_snapshot *snapshot, heap_objec
 	}
 	*is_string = length > 0 && (length < kept || kept < snapshot->size[object]);
 	return NULL;
-}
-
-// True if a whole number of values fills an object.
-static bool fills(const struct heap_types *types, heap_type_id type, uint64_t size)
-{
-	uint64_t value = heap_types_size(types, type);
-
-	if (value == 0)
-		return false;
-	return heap_types_flexible(types, type, NULL, NULL)
-		       ? heap_declarations_fit(types, type, size) > 0
-		       : size > 0 && size % value == 0;
 }
 
 // Names an object that a pointer of that type points to. Any object is a whole number of bytes; so
@@ -134,7 +134,8 @@ static struct heap_error *follow(struct applying *applying, heap_object_id objec
 		// A union may have several slots there; it is unknown which one is valid.
 		if (end - first == 1 && snapshot->edge_interior[i] == 0 &&
 		    is_unknown(snapshot, target) &&
-		    fills(&snapshot->types, slots->list[first].pointee, snapshot->size[target]))
+		    heap_declarations_fill(snapshot, slots->list[first].pointee,
+					   snapshot->size[target]))
 			HEAP_TRY(name_target(applying, target, slots->list[first].pointee));
 	}
 	return NULL;
@@ -225,18 +226,39 @@ struct heap_error *heap_declarations_apply(struct heap_snapshot *snapshot)
 	return error;
 }
 
+// True if an edge may be what a slot means: no code lies in a block, nor anything that it has no room for.
+static bool may_lead_there(const struct heap_snapshot *snapshot, heap_type_id pointee,
+			   uint32_t edge)
+{
+	const struct heap_types *types = &snapshot->types;
+
+	return pointee == HEAP_NO_TYPE ||
+	       (types->types[pointee].kind != HEAP_TYPE_FUNCTION &&
+		snapshot->edge_interior[edge] + heap_types_size(types, pointee) <=
+			snapshot->size[snapshot->edge_target[edge]]);
+}
+
 struct heap_error *heap_declarations_weigh(struct heap_snapshot *snapshot, heap_object_id object,
 					   heap_type_id type, struct heap_repetitions *repetitions,
-					   int64_t *score)
+					   int64_t *score, int64_t *misled)
 {
 	*score = 0;
-	HEAP_TRY(heap_snapshot_load(snapshot, HEAP_COLUMN_EDGES | HEAP_COLUMN_SLOTS));
+	if (misled)
+		*misled = 0;
+	HEAP_TRY(heap_snapshot_load(snapshot, HEAP_COLUMN_EDGES | HEAP_COLUMN_QUALITY |
+						      HEAP_COLUMN_SLOTS | HEAP_COLUMN_SIZE));
 	for (uint32_t i = snapshot->edge_first[object]; i < snapshot->edge_first[object + 1]; i++) {
 		const struct heap_slots *slots;
 		uint32_t first, end;
+		bool leads_there = false;
 
 		HEAP_TRY(find_slots(snapshot, repetitions, type, i, &slots, &first, &end));
 		*score += slots ? 1 : -1;
+		if (!slots || !misled)
+			continue;
+		for (uint32_t j = first; j < end; j++)
+			leads_there |= may_lead_there(snapshot, slots->list[j].pointee, i);
+		*misled += !leads_there;
 	}
 	return NULL;
 }

@@ -130,7 +130,7 @@ static struct heap_error *weigh(struct session *session, const struct heap_decla
 	HEAP_TRY(heap_slot_table_init(&slots, &snapshot->types));
 	HEAP_TRY(heap_repetitions_init(&repetitions, &slots));
 	return heap_declarations_weigh(snapshot, declaration->object, declaration->type,
-				       &repetitions, score);
+				       &repetitions, score, NULL);
 }
 
 // Only warns: a person may know better than remaining bytes or pointers elsewhere suggest.
@@ -144,8 +144,7 @@ static struct heap_error *warn_of_misfit(struct session *session,
 	const char *name = describe_type(session, declaration->type);
 	int64_t score = 0;
 
-	if (value > 0 && size % value != 0 &&
-	    !heap_types_flexible(types, declaration->type, NULL, NULL))
+	if (value > 0 && !heap_declarations_fill(session->snapshot, declaration->type, size))
 		heap_print(session->errors,
 			   "heapsh: %s has %" PRIu64 " bytes, the object %" PRIu64 ": %" PRIu64
 			   " are left over; istype --forget takes it back\n",

@@ -172,25 +172,35 @@ static void count_alike(struct search *search)
 struct guess {
 	heap_type_id type;
 	int64_t score;
+	uint64_t bytes; // of one value; 0: it is a header and elements
 };
 
-static bool is_struct_of(const struct heap_types *types, heap_type_id type, uint64_t size)
+static bool is_better(const struct guess *one, const struct guess *other)
 {
+	return one->score != other->score ? one->score > other->score : one->bytes > other->bytes;
+}
+
+// True for a struct that an object of some bytes may hold, or that grows to these.
+static bool may_be(const struct heap_snapshot *snapshot, heap_type_id type, uint64_t size,
+		   bool *is_single)
+{
+	const struct heap_types *types = &snapshot->types;
 	uint8_t kind = types->types[type].kind;
-	uint64_t start;
+	uint64_t start, value = types->types[type].size;
 	heap_type_id element;
 
-	if (size == 0 ||
-	    (kind != HEAP_TYPE_STRUCT && kind != HEAP_TYPE_CLASS && kind != HEAP_TYPE_UNION))
+	if ((kind != HEAP_TYPE_STRUCT && kind != HEAP_TYPE_CLASS && kind != HEAP_TYPE_UNION) ||
+	    !heap_declarations_fill(snapshot, type, size))
 		return false;
-	if (types->types[type].size == size)
-		return true;
-	return heap_types_flexible(types, type, &start, &element) && size > start &&
-	       heap_types_size(types, element) > 1 &&
+	*is_single = value == size || !heap_types_flexible(types, type, &start, &element);
+	if (*is_single)
+		return size - value < value;
+	return size > start && heap_types_size(types, element) > 1 &&
 	       (size - start) % heap_types_size(types, element) == 0;
 }
 
-// The structs of the object's size, or that grow to it, that have pointers where it has some, the best first.
+// The structs that the object may hold, or that grow to its size, that have pointers where it has some, the best
+// first. Of two with the same pointers that comes first which leaves fewer bytes.
 HEAP_MUST_CHECK
 static struct heap_error *guess(struct search *search, heap_object_id object,
 				struct guess guesses[TYPES], size_t *count)
@@ -199,22 +209,23 @@ static struct heap_error *guess(struct search *search, heap_object_id object,
 
 	*count = 0;
 	for (heap_type_id type = 1; type < snapshot->types.count; type++) {
-		struct guess one = { type, 0 };
+		struct guess one = { type, 0, 0 };
 		struct heap_error *error;
-		bool is_exact;
+		int64_t misled;
+		bool is_single;
 		size_t place;
 
-		if (!is_struct_of(&snapshot->types, type, snapshot->size[object]))
+		if (!may_be(snapshot, type, snapshot->size[object], &is_single))
 			continue;
 		error = heap_declarations_weigh(snapshot, object, type, &search->repetitions,
-						&one.score);
+						&one.score, &misled);
 		if (error)
 			return error;
-		is_exact = snapshot->types.types[type].size == snapshot->size[object];
-		if (one.score < !is_exact)
+		one.score -= 2 * misled;
+		if (one.score < !is_single)
 			continue;
-		one.score = one.score * 2 + is_exact;
-		for (place = *count; place > 0 && guesses[place - 1].score < one.score; place--) {
+		one.bytes = is_single ? snapshot->types.types[type].size : 0;
+		for (place = *count; place > 0 && is_better(&one, &guesses[place - 1]); place--) {
 			if (place < TYPES)
 				guesses[place] = guesses[place - 1];
 		}
@@ -267,10 +278,11 @@ static struct heap_error *print(struct search *search)
 	for (size_t i = 0; !error && i < search->count; i++) {
 		const struct suggestion *one = &search->list[i];
 
-		table_row(output, "%12s\t%8" PRIu32 "\t%8" PRIu32 "\t%s from %s",
+		table_row(output, "%12s\t%8" PRIu32 "\t%8" PRIu32 "\t%s%s",
 			  describe_bytes(session, one->bytes), one->objects, one->alike,
 			  describe_object(session, one->object),
-			  describe_site(session, session->snapshot->site[one->object]));
+			  describe_with_site(session, " from ",
+					     session->snapshot->site[one->object]));
 		output_open_object(output, NULL);
 		describe_object_json(session, "object", one->object);
 		output_number(output, "bytes", one->bytes);
@@ -346,8 +358,8 @@ const struct command suggest_command = {
 	.summary = "the objects whose type is worth knowing most",
 	.details = "Untyped objects, each with the untyped bytes and objects that only it leads "
 		   "to; how\n"
-		   "many are alike, of the same site and size; and which structures have its size, "
-		   "and\n"
+		   "many are alike, of the same site and size; and which structures it may hold, "
+		   "with\n"
 		   "pointers in the same places. Declare them with `istype`.\n"
 		   "\n"
 		   "  suggest\n"

@@ -259,6 +259,13 @@ static const char *describe_unknown_code(struct session *session)
 		     : "code that is not known";
 }
 
+const char *describe_with_site(struct session *session, const char *before, heap_site_id site)
+{
+	return heap_unprepared(session->snapshot)
+		       ? ""
+		       : session_format(session, "%s%s", before, describe_site(session, site));
+}
+
 const char *describe_site(struct session *session, heap_site_id number)
 {
 	const struct heap_site *site = &session->snapshot->sites[number];

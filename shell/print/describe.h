@@ -69,6 +69,14 @@ const char *describe_place(struct session *session, const struct described_place
 /** "session_new (server.c:88)", "session_new+0x2c (libapp.so)", "0x7f…". */
 const char *describe_site(struct session *session, heap_site_id site);
 
+/**
+ * A site as the end of a longer text: " from session_new (server.c:88)". It is empty where no site is known, because the
+ * process ran without the library: info says so.
+ *
+ * @param before  it, like " from "
+ */
+const char *describe_with_site(struct session *session, const char *before, heap_site_id site);
+
 /** "main (app.c:12)", "read+0x10 (libc.so.6)". */
 const char *describe_frame(struct session *session, uint32_t frame);
 

@@ -53,14 +53,15 @@ static void use(struct heap_snapshot *snapshot, uint8_t byte)
 	struct heap_slot_table slots = { 0 };
 	struct heap_repetitions repetitions = { 0 };
 	uint32_t named;
-	int64_t score;
+	int64_t score, misled;
 
 	if (!error)
 		error = heap_slot_table_init(&slots, &snapshot->types);
 	if (!error)
 		error = heap_repetitions_init(&repetitions, &slots);
 	if (!error)
-		error = heap_declarations_weigh(snapshot, object, type, &repetitions, &score);
+		error = heap_declarations_weigh(snapshot, object, type, &repetitions, &score,
+						&misled);
 	if (!error)
 		error = heap_declarations_add(
 			snapshot, (struct heap_declaration){ object, type, byte & 1 }, &named);

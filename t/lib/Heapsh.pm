@@ -278,11 +278,11 @@ sub space_evenly {
     return;
 }
 
-# Attaches to a program that runs bare, and lets it end. @return the file
+# Attaches to a program that runs bare, with options of heapsnap attach, and lets it end. @return the file
 sub attach_and_finish {
-    my ($self) = @_;
+    my ($self, @options) = @_;
     my $file = "$self->{directory}/attached";
-    my $said = `"$build/heapsnap" attach --file $file $self->{pid} 2>&1`;
+    my $said = `"$build/heapsnap" attach @options --file $file $self->{pid} 2>&1`;
     die "heapsnap attach: $said" if $said ne "$file\n";
     $self->finish;
     return $file;

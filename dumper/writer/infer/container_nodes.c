@@ -62,7 +62,7 @@ static uint64_t head_word(const struct head *head, int at)
 // True if sites are known, and sizes are those that the program requested.
 static bool is_prepared(const struct search *search)
 {
-	return search->capture->block_sizes == BLOCK_SIZES_EXACT;
+	return search->capture->block_sizes == HEAP_BLOCK_SIZES_EXACT;
 }
 
 // True for a block of operator new, with which the libraries allocate. So an intrusive list of C is no container.
@@ -75,10 +75,10 @@ static bool is_from_new(const struct search *search, heap_object_id object)
 // True if blocks of two sizes may be nodes of one container.
 static bool are_alike(const struct search *search, uint64_t size, uint64_t other)
 {
-	enum block_sizes sizes = search->capture->block_sizes;
+	enum heap_block_sizes sizes = search->capture->block_sizes;
 
-	return size < other ? block_may_hold(sizes, other, size)
-			    : block_may_hold(sizes, size, other);
+	return size < other ? heap_block_may_hold(sizes, other, size)
+			    : heap_block_may_hold(sizes, size, other);
 }
 
 // Reads a node, if a block of that size begins there.
@@ -313,7 +313,8 @@ static struct heap_error *try_hash_table(struct search *search, const struct hea
 	bool all;
 
 	if (head_word(head, 1) > head->size ||
-	    !block_may_hold(search->capture->block_sizes, head->size, head_word(head, 1) * WORD) ||
+	    !heap_block_may_hold(search->capture->block_sizes, head->size,
+				 head_word(head, 1) * WORD) ||
 	    !is_load_factor(head_word(head, 4)) || count == 0 ||
 	    count > search->capture->objects.count || is_exhausted(search))
 		return NULL;
@@ -357,8 +358,8 @@ static void try_text(struct search *search, const struct head *head)
 	char end;
 
 	if (!read_string(search->nodes->is_libcxx, head, &size, &length) ||
-	    !block_may_hold(search->capture->block_sizes, head->size, size) || length >= size ||
-	    size <= INLINE_TEXT + 1)
+	    !heap_block_may_hold(search->capture->block_sizes, head->size, size) ||
+	    length >= size || size <= INLINE_TEXT + 1)
 		return;
 	pages_read(search->pages, head->address + length, &end, 1);
 	pages_read(search->pages, head->address, letters, length < MAX_TEXT ? length : MAX_TEXT);

@@ -295,7 +295,7 @@ struct heap_error *found_containers_name(struct capture *capture, const struct s
 	struct naming naming = { .capture = capture, .reader = reader, .types = types };
 	CLEANUP_FREE bool *is_wanted = malloc((size_t)capture->objects.kinds.count + 1);
 
-	if (capture->block_sizes == BLOCK_SIZES_EXACT ||
+	if (capture->block_sizes == HEAP_BLOCK_SIZES_EXACT ||
 	    (!libraries.has_stdcxx && !libraries.has_libcxx))
 		return NULL;
 	if (!is_wanted)

@@ -49,7 +49,7 @@ struct layouts {
 	struct layout_facts *facts;   /**< [types->count] */
 	uint8_t *bytes;  /**< [types->count] private: whether there are arrays of bytes in it */
 	uint8_t *header; /**< [types->count] private: whether structs begin with its members */
-	enum block_sizes block_sizes;
+	enum heap_block_sizes block_sizes;
 };
 
 /** Inheritance in C: if other structs begin with the members of a struct. */
@@ -188,7 +188,7 @@ static inline uint64_t layouts_size(const struct layouts *layouts, heap_type_id 
 /** The bytes of a block of @p size that may be beyond the requested size. */
 static inline uint64_t layouts_slack(const struct layouts *layouts, uint64_t size)
 {
-	return block_slack(layouts->block_sizes, size);
+	return heap_block_slack(layouts->block_sizes, size);
 }
 
 /** The type of an array's elements, which are no arrays themselves; any other type as layouts_strip() has it. */

@@ -81,7 +81,7 @@ size_t library_values_words(const struct library_values *values, enum library_va
 // True for a block of operator new. In a process that nobody prepared, any may be one.
 static bool is_from_new(const struct library_values *values, heap_object_id object)
 {
-	return values->capture->block_sizes != BLOCK_SIZES_EXACT ||
+	return values->capture->block_sizes != HEAP_BLOCK_SIZES_EXACT ||
 	       (values->capture->objects.flags[object] & HEAPSNAP_BLOCK_NEW);
 }
 
@@ -93,7 +93,8 @@ static heap_object_id find_block(const struct library_values *values, uint64_t a
 	heap_object_id object = objects_find(objects, address);
 
 	if (object == HEAP_NO_OBJECT || objects_address(objects, object) != address ||
-	    !block_may_hold(values->capture->block_sizes, objects_size(objects, object), size) ||
+	    !heap_block_may_hold(values->capture->block_sizes, objects_size(objects, object),
+				 size) ||
 	    !is_from_new(values, object))
 		return HEAP_NO_OBJECT;
 	return object;

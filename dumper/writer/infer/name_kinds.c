@@ -322,7 +322,7 @@ static bool may_be_whole(const struct inference *inference, heap_object_id objec
 		const struct hint *hint = &inference->hints.list[at];
 
 		if (has_rival(inference, &content, hint, size, candidate, score) ||
-		    (inference->layouts.block_sizes == BLOCK_SIZES_GLIBC && size > least &&
+		    (inference->layouts.block_sizes == HEAP_BLOCK_SIZES_GLIBC && size > least &&
 		     has_rival(inference, &content, hint, size - rest, candidate, score)))
 			return false;
 	}

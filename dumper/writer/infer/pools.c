@@ -189,8 +189,8 @@ static void extend(const struct inference *inference, struct heap_part *part)
 		return;
 	}
 	if (part->offset > 0 && elements >= LEAST_ELEMENTS && stride >= LEAST_STRIDE &&
-	    block_may_hold(inference->layouts.block_sizes, part->offset + room,
-			   part->offset + elements * stride) &&
+	    heap_block_may_hold(inference->layouts.block_sizes, part->offset + room,
+				part->offset + elements * stride) &&
 	    inference->claims.rank[part->object] == RANK_NONE &&
 	    !(inference->capture->objects.flags[part->object] & ARENA_CHUNK) &&
 	    !free_lists_have(&inference->free_lists, part->type) &&

@@ -58,7 +58,7 @@ bool blocks_accept(struct blocks *blocks, struct block_mark mark, const struct b
 		return false;
 	}
 	blocks_name(blocks, audit->allocator);
-	blocks->sizes = BLOCK_SIZES_GEOMETRIC;
+	blocks->sizes = HEAP_BLOCK_SIZES_GEOMETRIC;
 	if (audit->agreeing != audit->count)
 		blocks_doubt(blocks, "%zu of %s's %zu %s count other %s",
 			     audit->count - audit->agreeing, audit->allocator, audit->count,

@@ -20,41 +20,7 @@
 #include "dumper/writer/scan/image.h"
 #include "dumper/writer/scan/objects.h"
 #include "lib/base/array.h"
-
-/** How the size of a block relates to the size that the program requested. */
-enum block_sizes {
-	BLOCK_SIZES_EXACT,
-	BLOCK_SIZES_GLIBC, /**< it was rounded up to a multiple of 16, less 8; to 24 at least */
-	BLOCK_SIZES_GEOMETRIC, /**< to one of four sizes between two powers of 2, or more: jemalloc, mimalloc, tcmalloc */
-};
-
-/** Bytes of a block that the program may not have requested. @param size  bytes of the block */
-static inline uint64_t block_slack(enum block_sizes sizes, uint64_t size)
-{
-	const uint64_t least = 24, even = 128;
-
-	switch (sizes) {
-	case BLOCK_SIZES_GLIBC:
-		return size <= least ? size : 15;
-	case BLOCK_SIZES_GEOMETRIC:
-		return size <= even ? (size <= 16 ? 7 : 15)
-				    : (UINT64_C(1) << (63 - __builtin_clzll(size - 1)) >> 2) - 1;
-	default:
-		return 0;
-	}
-}
-
-/** True if a request of some bytes may have got a block of a size. */
-static inline bool block_may_hold(enum block_sizes sizes, uint64_t size, uint64_t bytes)
-{
-	const uint64_t rest = 16;                        // of a free chunk, too small to be one
-	const uint64_t page = 4096, mapped = 128 * 1024; // mappings of their own end with a page
-	uint64_t slack = block_slack(sizes, size);
-
-	if (sizes == BLOCK_SIZES_GLIBC)
-		slack += size < mapped ? rest : page;
-	return bytes <= size && size - bytes <= slack;
-}
+#include "lib/snapshot/block_sizes.h"
 
 struct block {
 	uint64_t address;
@@ -73,7 +39,7 @@ struct blocks {
 	size_t run_start;                         /**< of the list: where the next run begins */
 	char allocators[64];                      /**< "glibc, jemalloc"; "": none was found */
 	char doubts[256]; /**< what does not add up, for people; "": all does */
-	enum block_sizes sizes;
+	enum heap_block_sizes sizes;
 };
 
 /** Where to look for what is each thread's. */

@@ -216,7 +216,7 @@ static struct heap_error *walk_states(struct glibc_walker *walker)
 	if (walker->state_count == 0)
 		return glibc_recover(walker);
 	blocks_name(walker->blocks, "glibc");
-	walker->blocks->sizes = BLOCK_SIZES_GLIBC;
+	walker->blocks->sizes = HEAP_BLOCK_SIZES_GLIBC;
 	for (size_t i = 0; i < walker->state_count; i++)
 		HEAP_TRY(walk_state(walker, &walker->states[i]));
 	return glibc_remove_tcaches(walker);

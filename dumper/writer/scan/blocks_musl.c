@@ -176,7 +176,7 @@ struct heap_error *blocks_find_musl(struct blocks *blocks, const struct image *i
 	HEAP_TRY(find_areas(&walker, secret));
 	if (walker.groups > 0) {
 		blocks_name(blocks, "musl");
-		blocks->sizes = BLOCK_SIZES_EXACT;
+		blocks->sizes = HEAP_BLOCK_SIZES_EXACT;
 	}
 	return NULL;
 }

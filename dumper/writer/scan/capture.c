@@ -327,15 +327,6 @@ static void take_tables(struct capture *capture, const struct heap_snapshot *fro
 	snapshot->tag_count = snapshot->part_count = snapshot->slab_count = 0;
 }
 
-// How the sizes of blocks were rounded, by the allocators whose structures told them: the coarsest.
-static enum block_sizes sizes_by(const char *allocators)
-{
-	if (strstr(allocators, "jemalloc") || strstr(allocators, "mimalloc") ||
-	    strstr(allocators, "tcmalloc"))
-		return BLOCK_SIZES_GEOMETRIC;
-	return strstr(allocators, "glibc") ? BLOCK_SIZES_GLIBC : BLOCK_SIZES_EXACT;
-}
-
 HEAP_MUST_CHECK
 static struct heap_error *open_snapshot(struct capture *capture, struct heap_snapshot *snapshot)
 {
@@ -345,7 +336,7 @@ static struct heap_error *open_snapshot(struct capture *capture, struct heap_sna
 	capture->process.has_types = true;
 	capture->process.pid = (uint32_t)snapshot->info.pid;
 	capture->process.content_limit = snapshot->info.content_limit;
-	capture->block_sizes = sizes_by(snapshot->info.allocators);
+	capture->block_sizes = heap_block_sizes_by(snapshot->info.allocators);
 	HEAP_TRY(begin(capture));
 	capture->old = snapshot;
 	take_tables(capture, snapshot);
@@ -504,7 +495,7 @@ static struct heap_error *find_by_allocators(struct capture *capture)
 struct heap_error *capture_find_objects(struct capture *capture)
 {
 	HEAP_TRY(objects_init(&capture->objects));
-	capture->block_sizes = BLOCK_SIZES_EXACT;
+	capture->block_sizes = HEAP_BLOCK_SIZES_EXACT;
 	return capture->process.origin == HEAPSNAP_ORIGIN_LIBRARY ? find_by_headers(capture)
 								  : find_by_allocators(capture);
 }

@@ -32,7 +32,7 @@ struct capture {
 	struct core core;    /**< what the image is of, if that is a core file */
 	char root[64];       /**< of the process, where that is not ours */
 	char allocators[64]; /**< whose structures blocks were found by; "": by headers */
-	enum block_sizes block_sizes;
+	enum heap_block_sizes block_sizes;
 	char doubts[256];                /**< what of these does not add up; "": all does */
 	char lacks[256];                 /**< what was cut off a core file; "": nothing */
 	const struct heap_snapshot *old; /**< that it is made from; NULL: from a process */

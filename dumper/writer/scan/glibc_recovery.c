@@ -266,7 +266,7 @@ struct heap_error *glibc_recover(struct glibc_walker *walker)
 	if (recovery.pieces == 0)
 		return NULL;
 	blocks_name(walker->blocks, "glibc");
-	walker->blocks->sizes = BLOCK_SIZES_GLIBC;
+	walker->blocks->sizes = HEAP_BLOCK_SIZES_GLIBC;
 	blocks_doubt(walker->blocks,
 		     "glibc's own variables are missing: some of the blocks may have been freed");
 	HEAP_TRY(recover_mapped(&recovery));
