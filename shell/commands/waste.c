@@ -487,10 +487,12 @@ static uint64_t place_of(const struct heap_snapshot *snapshot, const struct arra
 	if (array->holder == HEAP_NO_OBJECT)
 		return (UINT64_C(1) << 62) + snapshot->root_edges[array->edge].root;
 
-	heap_type_id type = snapshot->type[array->holder];
-	uint64_t size = heap_types_size(&snapshot->types, type);
 	uint64_t offset = (uint64_t)snapshot->edge_slot[array->edge] * 8;
+	const struct heap_part *part = heap_snapshot_part_at(snapshot, array->holder, offset);
+	heap_type_id type = part ? part->type : snapshot->type[array->holder];
+	uint64_t size = heap_types_size(&snapshot->types, type);
 
+	offset -= part ? part->offset : 0;
 	return (uint64_t)type << 30 | ((size ? offset % size : offset) & ((1 << 30) - 1));
 }
 
@@ -584,14 +586,20 @@ static const char *describe_holder(struct session *session, const struct array *
 	if (array->holder == HEAP_NO_OBJECT)
 		return describe_root(session, snapshot->root_edges[array->edge].root);
 
-	const char *field = field_of_object(session, array->holder,
-					    (uint64_t)snapshot->edge_slot[array->edge] * 8);
+	uint64_t offset = (uint64_t)snapshot->edge_slot[array->edge] * 8, elements;
+	heap_type_id type = snapshot->type[array->holder];
+	const struct heap_part *part = heap_snapshot_part_at(snapshot, array->holder, offset);
+	const char *field = part ? field_of_part(session, part, offset)
+				 : field_of_object(session, array->holder, offset);
 
+	elements = part ? part->elements : snapshot->elements[array->holder];
 	// The same for each of several structures in a row.
-	if (snapshot->elements[array->holder] > 1 && *field == '[' && strchr(field, ']'))
+	if (elements > 1 && *field == '[' && strchr(field, ']'))
 		field = strchr(field, ']') + 1;
 	return session_format(session, "%s of %s", *field ? field : "an element",
-			      describe_type(session, snapshot->type[array->holder]));
+			      part                   ? describe_type(session, part->type)
+			      : type == HEAP_NO_TYPE ? describe_type_of(session, array->holder)
+						     : describe_type(session, type));
 }
 
 static void print_group(struct session *session, const struct group *group)

@@ -79,6 +79,11 @@ is_deeply [map { [@$_{qw(held_by measure used elements wasted)}] } @{ $waste->{g
     ['.buckets of struct table', 'slots', 5, 64, 472]],
     'a list by its count, though its rest is not zero; a hash table by its buckets';
 
+# Parts of a pool hold their own arrays.
+my $pools = Heapsh::ask_json(Heapsh->start('pool-waste')->capture, 'waste');
+is_deeply [map { [@$_{qw(held_by measure arrays used elements wasted)}] } @{ $pools->{groups} }],
+    [['.slots of struct server', 'slots', 3, 9, 192, 2928]], 'the holder is a part of a pool, by its type';
+
 # With all bytes kept nothing is cut.
 my $whole = Heapsh->start('waste', run => ['--content', 'all']);
 $all = Heapsh::ask_json($whole->capture, 'strings', '--limit', '1');
