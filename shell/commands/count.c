@@ -273,8 +273,9 @@ static void print_blocks(const struct counting *counting)
 		const char *block = describe_class(session, &classes[i]);
 		const char *site = describe_site(session, classes[i].site);
 
-		table_row(output, "%10" PRIu64 "\t%12s\t  %s from %s", classes[i].objects,
-			  describe_bytes(session, classes[i].bytes), block, site);
+		table_row(output, "%10" PRIu64 "\t%12s\t  %s%s", classes[i].objects,
+			  describe_bytes(session, classes[i].bytes), block,
+			  describe_with_site(session, " from ", classes[i].site));
 		output_open_object(output, NULL);
 		output_string(output, "block", block);
 		output_string(output, "site", site);

@@ -153,11 +153,13 @@ const char *export_class(struct session *session, heap_node_id node)
 		return session_format(session, "%s%s", describe_type(session, type),
 				      part->elements > 1 ? "[]" : "");
 	if (type == HEAP_NO_TYPE && snapshot->evidence[object] == HEAP_EVIDENCE_POOL)
-		return session_format(session, "pool from %s",
-				      describe_site(session, snapshot->site[object]));
+		return session_format(
+			session, "pool%s",
+			describe_with_site(session, " from ", snapshot->site[object]));
 	if (type == HEAP_NO_TYPE)
-		return session_format(session, "block(%" PRIu64 ") from %s", snapshot->size[object],
-				      describe_site(session, snapshot->site[object]));
+		return session_format(
+			session, "block(%" PRIu64 ")%s", snapshot->size[object],
+			describe_with_site(session, " from ", snapshot->site[object]));
 	if (((types->types[type].flags & HEAP_TYPE_CHARACTER) && types->types[type].size == 1) ||
 	    (snapshot->elements[object] > 1 && !heap_types_flexible(types, type, NULL, NULL)))
 		return session_format(session, "%s[]", describe_type(session, type));

@@ -30,8 +30,8 @@ static const char *describe_holding(struct session *session, const struct root_g
 	case HEAP_MERGED_TYPE:
 		return describe_type(session, holding->what);
 	case HEAP_MERGED_SITE:
-		return session_format(session, "untyped, %s",
-				      describe_site(session, holding->what));
+		return session_format(session, "untyped%s",
+				      describe_with_site(session, ", ", holding->what));
 	case HEAP_MERGED_SEVERAL:
 		return session_format(session, "held by %s",
 				      root_class_name(session, groups, holding->what));

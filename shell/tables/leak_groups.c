@@ -2,8 +2,10 @@
 #include "shell/tables/leak_groups.h"
 
 #include "lib/base/array.h"
+#include "lib/query/absent.h"
 #include "shell/print/backtrace.h"
 #include "shell/print/describe.h"
+#include "shell/print/part.h"
 #include "shell/tables/site_rows.h"
 
 #include <stdlib.h>
@@ -23,6 +25,8 @@ static uint64_t key_of(const struct leak_groups *groups, heap_object_id object)
 		step = heap_backtrace_step(snapshot->backtrace[object]);
 		return step ? step : UINT64_C(1) << 32 | site;
 	default:
+		if (snapshot->type[object] == HEAP_NO_TYPE && heap_unprepared(snapshot))
+			return UINT64_C(1) << 63 | snapshot->size[object];
 		return (uint64_t)snapshot->type[object] << 32 | site;
 	}
 }
@@ -91,22 +95,34 @@ struct heap_error *leak_groups_make(struct leak_groups *groups)
 	return NULL;
 }
 
+static const char *name_type(const struct leak_groups *groups, heap_object_id example)
+{
+	struct session *session = groups->session;
+	heap_type_id type = session->snapshot->type[example];
+
+	if (type != HEAP_NO_TYPE)
+		return describe_type(session, type);
+	if (groups->grouping == LEAKS_BY_TYPE)
+		return "(untyped)";
+	type = part_main_type(session, example);
+	if (type != HEAP_NO_TYPE)
+		return session_format(session, "pool of %s", describe_type(session, type));
+	return groups->grouping == LEAKS_BY_KIND && heap_unprepared(session->snapshot)
+		       ? describe_type_of(session, example)
+		       : "(untyped)";
+}
+
 const char *leak_groups_name(const struct leak_groups *groups, const struct leak_group *group)
 {
 	struct session *session = groups->session;
-	const struct heap_snapshot *snapshot = session->snapshot;
-	heap_type_id type = snapshot->type[group->example];
-	const char *type_name = type == HEAP_NO_TYPE ? "(untyped)" : describe_type(session, type);
 	const char *site = backtrace_site(session, group->example);
+	const char *type = name_type(groups, group->example);
 
-	switch (groups->grouping) {
-	case LEAKS_BY_TYPE:
-		return type_name;
-	case LEAKS_BY_SITE:
+	if (groups->grouping == LEAKS_BY_SITE)
 		return site;
-	default:
-		return session_format(session, "%s, %s", type_name, site);
-	}
+	if (groups->grouping == LEAKS_BY_TYPE || heap_unprepared(session->snapshot))
+		return type;
+	return session_format(session, "%s, %s", type, site);
 }
 
 void leak_groups_deinit(struct leak_groups *groups)

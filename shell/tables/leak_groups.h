@@ -9,7 +9,7 @@
 #include "shell/base/session.h"
 
 enum leak_grouping {
-	LEAKS_BY_KIND, /**< type and site */
+	LEAKS_BY_KIND, /**< type and site; where no sites are known, blocks without a type by size */
 	LEAKS_BY_TYPE,
 	LEAKS_BY_SITE,
 	LEAKS_BY_BACKTRACE,
@@ -38,12 +38,12 @@ struct leak_groups {
  * Makes groups of the leaks that have been found, in place of those made before.
  *
  * @param groups  with session, grouping, perhaps and leaks; the rest is filled in. Needs the
- *                columns TYPE, SITE and BACKTRACE.
+ *                columns SIZE, TYPE, SITE and BACKTRACE.
  */
 HEAP_MUST_CHECK
 struct heap_error *leak_groups_make(struct leak_groups *groups);
 
-/** "struct node, node_new (app.c:12)"; the session's. */
+/** "struct node, node_new (app.c:12)"; where no sites are known, "struct node" or "block(48)". The session's. */
 const char *leak_groups_name(const struct leak_groups *groups, const struct leak_group *group);
 
 /** Also of the leaks. */

@@ -88,11 +88,11 @@ static const char *describe_part(struct session *session, const struct part *par
 				      describe_type(session, part->kind));
 	inside = part_main_type(session, part->example);
 	if (inside != HEAP_NO_TYPE)
-		return session_format(session, "%" PRIu64 " pool%s of %s by %s", part->objects,
+		return session_format(session, "%" PRIu64 " pool%s of %s%s", part->objects,
 				      format_plural(part->objects), describe_type(session, inside),
-				      describe_site(session, part->kind - types));
-	return session_format(session, "%" PRIu64 " untyped of %s", part->objects,
-			      describe_site(session, part->kind - types));
+				      describe_with_site(session, " by ", part->kind - types));
+	return session_format(session, "%" PRIu64 " untyped%s", part->objects,
+			      describe_with_site(session, " of ", part->kind - types));
 }
 
 // The types that take most, of each row.

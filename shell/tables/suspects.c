@@ -232,7 +232,7 @@ struct heap_error *suspects_describe(struct session *session, const struct heap_
 						   suspect->members)
 				  : session_format(session,
 						   "leaked: %" PRIu64 " object%s, %s and what is "
-						   "lost with it",
+						   "lost with them",
 						   suspect->members,
 						   format_plural(suspect->members), kind);
 		return NULL;

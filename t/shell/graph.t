@@ -212,7 +212,7 @@ is_text $file, 'dominators --depth 2', <<'END';
         13 B    0.3  └─1 more
 END
 is_text $file, 'suspects --min 1%', <<'END';
-1. 1.3 % of the heap, 64 B: leaked: 4 objects, struct node and what is lost with it
+1. 1.3 % of the heap, 64 B: leaked: 4 objects, struct node and what is lost with them
    The first of them comes from node_new (app.c:12).
    No root leads to them: `leaks` says where they were allocated.
 
