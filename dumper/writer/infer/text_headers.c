@@ -13,18 +13,23 @@ enum {
 	MAX_TYPES = 32, // with characters behind a header; of more, none is believed
 	MAX_TEXT = 4096,
 	LEAST_BITS = 8, // of a length
+	MAX_CHARACTERS = 4,
+	LEAST_SHARE = 8, // of so many texts at one offset, one has its length before it
 };
 
 struct text_type {
 	heap_type_id type;
 	uint64_t start; // of the characters
 	struct header_members members;
+	uint64_t agreeing; // pointers to texts that are those of such structs, or may be
+	uint64_t tried;    // to all texts at their offset
 };
 
 struct text_types {
 	struct text_type list[MAX_TYPES];
 	uint32_t count;
-	uint64_t starts;    // bit n: one has its characters at n + 1
+	uint64_t starts;                         // bit n: one has its characters at n + 1
+	heap_type_id characters[MAX_CHARACTERS]; // of all kinds of them, HEAP_NO_TYPE behind
 	uint32_t *furthest; // [objects] where the furthest pointer leads to; NULL: not needed yet
 };
 
@@ -43,6 +48,16 @@ static bool is_char(const struct layouts *layouts, heap_type_id type)
 	       strcmp(heap_types_string(types, types->types[type].name), "char") == 0;
 }
 
+static void gather_characters(const struct layouts *layouts, struct text_types *types)
+{
+	uint32_t count = 0;
+
+	for (heap_type_id id = 1; id < layouts->types->count && count < MAX_CHARACTERS; id++) {
+		if (layouts->facts[id].stripped == id && layouts_is_character(layouts, id))
+			types->characters[count++] = id;
+	}
+}
+
 // @return false: they are too many
 static bool gather(const struct layouts *layouts, struct text_types *types)
 {
@@ -59,11 +74,14 @@ static bool gather(const struct layouts *layouts, struct text_types *types)
 			return false;
 		type->type = id;
 		type->start = facts->start;
+		type->agreeing = type->tried = 0;
 		types->starts |= UINT64_C(1) << (type->start - 1);
 		type->members.count = 0;
 		headers_gather(layouts->types, id, &type->members);
 		types->count++;
 	}
+	if (types->count > 0)
+		gather_characters(layouts, types);
 	return types->count > 0;
 }
 
@@ -96,29 +114,24 @@ static bool has_length(const struct text_type *type, const struct header *header
 	return false;
 }
 
-// The only type that has a text at an offset, and its length before it; NULL if there is none, or if
+// The only type that has a text at an offset, and its @p length before it; NULL if there is none, or if
 // pointers lead behind the text: then it is one of several in the block.
 //
 // @param furthest  where a pointer leads to, behind the block's prefix
-static const struct text_type *find(const struct inference *inference,
-				    const struct text_types *types, heap_object_id object,
-				    uint64_t offset, uint64_t furthest)
+static struct text_type *find(const struct inference *inference, struct text_types *types,
+			      heap_object_id object, uint64_t offset, uint64_t length,
+			      uint64_t furthest)
 {
-	const struct text_type *found = NULL;
-	uint64_t length = 0;
+	struct text_type *found = NULL;
 	struct header header;
 
+	if (length == 0 || furthest > offset + length + 1)
+		return NULL;
+	inference_read_header(inference, object, &header);
 	for (uint32_t i = 0; i < types->count; i++) {
-		const struct text_type *type = &types->list[i];
+		struct text_type *type = &types->list[i];
 
-		if (type->start != offset)
-			continue;
-		if (length == 0)
-			length = text_length(inference, object, offset);
-		if (length == 0 || furthest > offset + length + 1)
-			return NULL;
-		inference_read_header(inference, object, &header);
-		if (!has_length(type, &header, length))
+		if (type->start != offset || !has_length(type, &header, length))
 			continue;
 		if (found)
 			return NULL;
@@ -167,9 +180,16 @@ static bool points_into_itself(const struct heap_snapshot *snapshot, heap_object
 	return false;
 }
 
-HEAP_MUST_CHECK
-static struct heap_error *claim(struct inference *inference, struct text_types *types,
-				uint32_t edge, uint64_t *claimed)
+// A place in a block that a pointer leads to, where some struct has its text.
+struct place {
+	heap_object_id object;
+	uint64_t offset; // behind the block's prefix
+	bool is_named;
+};
+
+// @return false: it is no such place
+static bool find_place(const struct inference *inference, const struct text_types *types,
+		       uint32_t edge, struct place *result)
 {
 	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
 	heap_object_id object = snapshot->edge_target[edge];
@@ -177,42 +197,123 @@ static struct heap_error *claim(struct inference *inference, struct text_types *
 	uint32_t prefix = inference_prefix(inference, object);
 
 	if (interior <= prefix || interior - prefix > HEADER_BYTES ||
-	    !(types->starts >> (interior - prefix - 1) & 1) ||
-	    claims_are_good(&inference->claims, object))
-		return NULL;
+	    !(types->starts >> (interior - prefix - 1) & 1))
+		return false;
+	*result = (struct place){ object, interior - prefix,
+				  claims_are_good(&inference->claims, object) };
+	return true;
+}
+
+// The only type that a block without a name is said to be of, by a pointer to its text.
+//
+// @param length  gets that of the text; 0: there is none
+HEAP_MUST_CHECK
+static struct heap_error *ask(const struct inference *inference, struct text_types *types,
+			      const struct place *place, uint64_t *length,
+			      struct text_type **result)
+{
+	uint32_t prefix = inference_prefix(inference, place->object);
+
 	HEAP_TRY(find_furthest(inference, types));
+	*length = text_length(inference, place->object, place->offset);
+	*result = find(inference, types, place->object, place->offset, *length,
+		       types->furthest[place->object] - prefix);
+	if (*result && points_into_itself(&inference->capture->snapshot, place->object,
+					  place->offset + prefix))
+		*result = NULL;
+	return NULL;
+}
 
-	const struct text_type *type =
-		find(inference, types, object, interior - prefix, types->furthest[object] - prefix);
+// True if a block is known to be a struct with characters at a place.
+static bool has_characters(const struct inference *inference, const struct text_types *types,
+			   const struct place *place)
+{
+	if (!place->is_named ||
+	    !layouts_is_compound(&inference->layouts, inference_type(inference, place->object)))
+		return false;
+	for (uint32_t i = 0; i < MAX_CHARACTERS && types->characters[i] != HEAP_NO_TYPE; i++) {
+		if (inference_has(inference, place->object, types->characters[i], place->offset))
+			return true;
+	}
+	return false;
+}
 
-	if (!type || points_into_itself(snapshot, object, interior))
+// Counts a pointer to a text, for the only type of which it may be, and against the others.
+HEAP_MUST_CHECK
+static struct heap_error *count_text(const struct inference *inference, struct text_types *types,
+				     const struct place *place)
+{
+	heap_type_id named = HEAP_NO_TYPE;
+	struct text_type *found = NULL;
+	uint64_t length = 0;
+
+	if (place->is_named)
+		named = inference_type(inference, place->object);
+	else
+		HEAP_TRY(ask(inference, types, place, &length, &found));
+	if (length == 0 && !has_characters(inference, types, place))
 		return NULL;
+	for (uint32_t i = 0; i < types->count; i++) {
+		struct text_type *type = &types->list[i];
 
-	struct layout_claim fit =
-		layouts_fit(&inference->layouts, type->type, inference_size(inference, object),
-			    inference_slack(inference, object));
+		type->tried += type->start == place->offset;
+		type->agreeing += type == found || type->type == named;
+	}
+	return NULL;
+}
 
+HEAP_MUST_CHECK
+static struct heap_error *claim(struct inference *inference, struct text_types *types,
+				const struct place *place, uint64_t *claimed)
+{
+	struct layout_claim fit;
+	struct text_type *type;
+	uint64_t length;
+
+	HEAP_TRY(ask(inference, types, place, &length, &type));
+	if (!type || type->agreeing * LEAST_SHARE < type->tried)
+		return NULL;
+	fit = layouts_fit(&inference->layouts, type->type, inference_size(inference, place->object),
+			  inference_slack(inference, place->object));
 	if (fit.fit == LAYOUT_NONE)
 		return NULL;
 	++*claimed;
-	return claims_add(
-		&inference->claims, RANK_EMBEDDED,
-		&(struct claim){ object, fit.type, fit.elements, HEAP_EVIDENCE_EMBEDDING, false });
+	return claims_add(&inference->claims, RANK_EMBEDDED,
+			  &(struct claim){ place->object, fit.type, fit.elements,
+					   HEAP_EVIDENCE_EMBEDDING, false });
 }
 
-struct heap_error *text_headers_claim(struct inference *inference, uint64_t *claimed)
+// Visits all pointers to places where some struct has its text.
+//
+// @param claimed  counted up; NULL: texts are counted
+HEAP_MUST_CHECK
+static struct heap_error *visit(struct inference *inference, struct text_types *types,
+				uint64_t *claimed)
 {
 	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
 	uint32_t count = snapshot->edge_first[inference->capture->objects.count];
-	CLEANUP(text_types_deinit) struct text_types types = { 0 };
+	struct place place;
 
-	if (inference_has_sites(inference) || !gather(&inference->layouts, &types))
-		return NULL;
 	// No characters are at a block's start.
 	for (uint32_t i = inner_edges_find(snapshot, 0, count); i < count && !progress_is_late();
 	     i = inner_edges_find(snapshot, i + 1, count)) {
 		progress_step();
-		HEAP_TRY(claim(inference, &types, i, claimed));
+		if (!find_place(inference, types, i, &place))
+			continue;
+		if (!claimed)
+			HEAP_TRY(count_text(inference, types, &place));
+		else if (!place.is_named)
+			HEAP_TRY(claim(inference, types, &place, claimed));
 	}
 	return NULL;
+}
+
+struct heap_error *text_headers_claim(struct inference *inference, uint64_t *claimed)
+{
+	CLEANUP(text_types_deinit) struct text_types types = { 0 };
+
+	if (inference_has_sites(inference) || !gather(&inference->layouts, &types))
+		return NULL;
+	HEAP_TRY(visit(inference, &types, NULL));
+	return visit(inference, &types, claimed);
 }
