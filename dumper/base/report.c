@@ -140,6 +140,22 @@ const char *heapsnap_error_text(int number)
 	case EMFILE:
 	case ENFILE:
 		return "too many open files";
+	case ENOSPC:
+		return "no space left on device";
+	case EDQUOT:
+		return "disk quota exceeded";
+	case EFBIG:
+		return "file too large";
+	case EROFS:
+		return "read-only file system";
+	case EIO:
+		return "input/output error";
+	case ENAMETOOLONG:
+		return "file name too long";
+	case ENOTDIR:
+		return "not a directory";
+	case ELOOP:
+		return "too many symbolic links";
 	case ENOSYS:
 		return "the kernel does not have it";
 	default:

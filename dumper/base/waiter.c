@@ -6,6 +6,7 @@
 #include "dumper/base/system.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/close_range.h>
 #include <linux/futex.h>
 #include <sched.h>
@@ -27,20 +28,62 @@ long heapsnap_waiter_init(struct heapsnap_waiter *waiter, volatile uint32_t *tid
 	return waiter->memory ? 0 : -ENOMEM;
 }
 
+bool heapsnap_waiter_part(int kept)
+{
+	bool parted = HEAPSNAP_SYSTEM_3(SYS_close_range, kept + 1, ~0u, CLOSE_RANGE_UNSHARE) == 0;
+
+	if (!parted) {
+		if (HEAPSNAP_SYSTEM_1(SYS_unshare, CLONE_FILES) != 0)
+			return false; // they are still the program's
+		for (int i = kept + 1; i < MAX_DESCRIPTORS; i++)
+			HEAPSNAP_SYSTEM_1(SYS_close, i);
+	}
+	// A pipe that the program closes must close.
+	for (int i = 0; i < kept; i++)
+		HEAPSNAP_SYSTEM_1(SYS_close, i);
+	return true;
+}
+
 void heapsnap_waiter_detach(void)
 {
 	static const char name[] = "heapsnap-wait";
 
 	HEAPSNAP_SYSTEM_2(SYS_prctl, PR_SET_NAME, name);
-	if (HEAPSNAP_SYSTEM_3(SYS_close_range, STDERR_FILENO + 1, ~0u, CLOSE_RANGE_UNSHARE) != 0) {
-		if (HEAPSNAP_SYSTEM_1(SYS_unshare, CLONE_FILES) != 0)
-			return; // they are still the program's
-		for (int i = STDERR_FILENO + 1; i < MAX_DESCRIPTORS; i++)
-			HEAPSNAP_SYSTEM_1(SYS_close, i);
+	heapsnap_waiter_part(STDERR_FILENO);
+}
+
+// A kernel before 5.6, and some containers, give files by name alone.
+static long open_standard_error(uint32_t pid)
+{
+	char path[64];
+	char *at = heapsnap_format_text(path, path + sizeof(path), "/proc/");
+
+	at = heapsnap_format_number(at, path + sizeof(path), pid, 10);
+	heapsnap_format_text(at, path + sizeof(path), "/fd/2");
+	return HEAPSNAP_SYSTEM_4(SYS_openat, AT_FDCWD, path,
+				 O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK | O_CLOEXEC, 0);
+}
+
+void heapsnap_waiter_borrow_error(void)
+{
+	uint32_t pid = (uint32_t)heapsnap_system(SYS_getpid, 0, 0, 0, 0, 0, 0);
+	long process = HEAPSNAP_SYSTEM_2(SYS_pidfd_open, pid, 0);
+	long file = process < 0 ? process
+				: HEAPSNAP_SYSTEM_3(SYS_pidfd_getfd, process, STDERR_FILENO, 0);
+
+	if (file < 0 && file != -EBADF)
+		file = open_standard_error(pid);
+	if (file >= 0 && file != STDERR_FILENO) {
+		HEAPSNAP_SYSTEM_3(SYS_dup3, file, STDERR_FILENO, 0);
+		HEAPSNAP_SYSTEM_1(SYS_close, file);
 	}
-	// A pipe that the program closes must close.
-	HEAPSNAP_SYSTEM_1(SYS_close, STDIN_FILENO);
-	HEAPSNAP_SYSTEM_1(SYS_close, STDOUT_FILENO);
+	if (process >= 0)
+		HEAPSNAP_SYSTEM_1(SYS_close, process);
+}
+
+void heapsnap_waiter_return_error(void)
+{
+	HEAPSNAP_SYSTEM_1(SYS_close, STDERR_FILENO);
 }
 
 static const long FLAGS = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |

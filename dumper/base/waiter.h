@@ -12,6 +12,7 @@
  * needs more.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /** There are two: one for snapshots that are being written, and that of timer.h. */
@@ -29,8 +30,9 @@ struct heapsnap_waiter {
 long heapsnap_waiter_init(struct heapsnap_waiter *waiter, volatile uint32_t *tid);
 
 /**
- * Runs @p function in the thread, which ends when that returns. Signals must be blocked;
- * the thread inherits that. async-signal-safe. Waits until the thread before has ended.
+ * Runs @p function in the thread, which ends when that returns. Signals must be blocked; the thread
+ * inherits that. Where ignored ones are not, it must block them at once. async-signal-safe. Waits
+ * until the thread before has ended.
  *
  * @return 0 or -errno
  */
@@ -52,9 +54,27 @@ long heapsnap_clone_running(long flags, char *top, void (*function)(void), volat
 void heapsnap_waiter_join(const struct heapsnap_waiter *waiter);
 
 /**
- * To be called in the thread: closes its descriptors but for standard error, leaving the
- * program's alone, and gives it a name, by which heapsnap capture knows it.
+ * To be called in the thread that takes a snapshot, first of all. Blocks the signals that the program
+ * ignores, too: a handler that it installs meanwhile must not run here. Closes the descriptors but for
+ * standard error, leaving the program's alone, and gives the thread a name, by which heapsnap capture
+ * knows it.
  */
 void heapsnap_waiter_detach(void);
+
+/**
+ * To be called in a thread that lives on and opens files: gives it descriptors of its own, so that the
+ * program neither meets these nor closes them, and nothing is written to what has taken their number.
+ *
+ * @param kept  the only one of the program's that stays open; -1: none
+ * @return false if a kernel before 5.9 or a sandbox does not allow it: then they are the program's
+ */
+bool heapsnap_waiter_part(int kept);
+
+/**
+ * After heapsnap_waiter_part(), for as long as something may be reported: takes the program's
+ * standard error, which must close when the program closes it.
+ */
+void heapsnap_waiter_borrow_error(void);
+void heapsnap_waiter_return_error(void);
 
 #endif

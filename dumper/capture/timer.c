@@ -12,7 +12,6 @@
 #include "dumper/base/waiter.h"
 
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -111,32 +110,19 @@ static uint64_t next_after(uint64_t due, uint64_t every)
 static bool part_descriptors(void)
 {
 	return heapsnap_automatic.before_oom && !heapsnap_is_sandboxed() &&
-	       HEAPSNAP_SYSTEM_3(SYS_close_range, 0, ~0u, CLOSE_RANGE_UNSHARE) == 0;
-}
-
-// For as long as a snapshot is started: whoever writes it inherits where messages go.
-static void borrow_standard_error(void)
-{
-	long process = HEAPSNAP_SYSTEM_2(SYS_pidfd_open, heapsnap_owner_pid(), 0);
-	long file = HEAPSNAP_SYSTEM_3(SYS_pidfd_getfd, process, STDERR_FILENO, 0);
-
-	if (file >= 0 && file != STDERR_FILENO) {
-		HEAPSNAP_SYSTEM_3(SYS_dup3, file, STDERR_FILENO, 0);
-		HEAPSNAP_SYSTEM_1(SYS_close, file);
-	}
-	HEAPSNAP_SYSTEM_1(SYS_close, process);
+	       heapsnap_waiter_part(-1);
 }
 
 static void begin_taking(void)
 {
 	if (state->is_parted)
-		borrow_standard_error();
+		heapsnap_waiter_borrow_error();
 }
 
 static void end_taking(void)
 {
 	if (state->is_parted)
-		HEAPSNAP_SYSTEM_1(SYS_close, STDERR_FILENO);
+		heapsnap_waiter_return_error();
 }
 
 static uint64_t every_ns(void)

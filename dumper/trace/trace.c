@@ -14,10 +14,12 @@
 #include "dumper/base/waiter.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
+#include <unistd.h>
 
 enum {
 	EVENTS = 1 << 16,
@@ -39,6 +41,8 @@ static struct state {
 	uint32_t started;
 	uint32_t stops;
 	uint32_t pauses; // the thread ends, and another one goes on with the trace
+	uint32_t offers; // futex: its file, to that one
+	bool is_parted;  // the thread has descriptors of its own
 	uint32_t rests;  // futex: the thread waits for an event, for ever
 	uint32_t hurry;  // futex: it need not wait for more events
 	uint32_t first;  // number of the trace's first sample
@@ -64,7 +68,14 @@ uint32_t heapsnap_trace_thread(void)
 
 static void complain(int error)
 {
+	// A filter may bind this thread that ends the program for the calls that borrow.
+	bool borrows = state->is_parted && !heapsnap_is_sandboxed();
+
+	if (borrows)
+		heapsnap_waiter_borrow_error();
 	heapsnap_report("no trace", heapsnap_error_text(-error), "; the program goes on");
+	if (borrows)
+		heapsnap_waiter_return_error();
 	__atomic_store_n(&is_wanted, 0, __ATOMIC_RELEASE);
 }
 
@@ -158,6 +169,15 @@ static void end(int error)
 	heapsnap_futex_wake(&state->started);
 }
 
+// Only a thread that opens it anew can go on with a file that none of the program's has open.
+static void offer_file(void)
+{
+	__atomic_store_n(&state->offers, 1, __ATOMIC_RELEASE);
+	heapsnap_futex_wake(&state->offers);
+	while (__atomic_load_n(&state->offers, __ATOMIC_ACQUIRE))
+		heapsnap_futex_wait(&state->offers, 1, LAST_NS);
+}
+
 // Writes until the trace has to stop, or has to be gone on with by another thread.
 static void go_on(void)
 {
@@ -174,8 +194,11 @@ static void go_on(void)
 		error = heapsnap_trace_file_flush(&state->file);
 		if (last)
 			break;
-		if (error == 0 && has_to_pause())
+		if (error == 0 && has_to_pause()) {
+			if (state->is_parted)
+				offer_file();
 			return;
+		}
 		wait_for_events();
 	}
 	end(error == 0 ? heapsnap_trace_file_close(&state->file) : error);
@@ -187,11 +210,15 @@ static void write_events(void)
 	int error;
 
 	memset(&state->file, 0, sizeof(state->file));
+	// Not every container lets it be borrowed: it is kept until the file is open.
+	state->is_parted = heapsnap_waiter_part(STDERR_FILENO);
 	error = heapsnap_trace_file_open(&state->file, pattern, is_child);
 	if (error != 0) {
 		end(error);
 		return;
 	}
+	if (state->is_parted)
+		heapsnap_waiter_return_error();
 	tell_writer();
 	go_on();
 }
@@ -337,6 +364,30 @@ static void prepare_for_filter(void)
 	}
 }
 
+// Opens the file that the thread offers among the program's descriptors. @return -errno if that fails
+static long accept_file(void)
+{
+	char path[96];
+	const char *end = path + sizeof(path);
+	char *at = heapsnap_format_text(path, end, "/proc/self/task/");
+
+	at = heapsnap_format_number(at, end, heapsnap_trace_thread(), 10);
+	at = heapsnap_format_text(at, end, "/fd/");
+	heapsnap_format_number(at, end, (uint64_t)state->file.descriptor, 10);
+	return HEAPSNAP_SYSTEM_4(SYS_openat, AT_FDCWD, path, O_WRONLY | O_APPEND | O_CLOEXEC, 0);
+}
+
+static void accept_offer(void)
+{
+	while (!__atomic_load_n(&state->offers, __ATOMIC_ACQUIRE) && heapsnap_trace_thread() != 0)
+		heapsnap_futex_wait(&state->offers, 0, LAST_NS);
+	if (heapsnap_trace_thread() == 0)
+		return; // it shares the program's descriptors, or has come to its end
+	state->file.descriptor = (int)accept_file();
+	__atomic_store_n(&state->offers, 0, __ATOMIC_RELEASE);
+	heapsnap_futex_wake(&state->offers);
+}
+
 void heapsnap_trace_pause(void)
 {
 	if (!state || heapsnap_sandbox_forbids_snapshots() || !heapsnap_is_owner() ||
@@ -345,7 +396,38 @@ void heapsnap_trace_pause(void)
 	__atomic_store_n(&state->pauses, 1, __ATOMIC_SEQ_CST);
 	wake(&state->rests, 0);
 	wake(&state->hurry, 1);
+	accept_offer();
 	heapsnap_waiter_join(&writer);
+}
+
+// In the thread: the program's must not close the file before this one has it.
+static void take_over(void)
+{
+	state->is_parted = heapsnap_waiter_part(state->file.descriptor);
+	__atomic_store_n(&state->offers, 0, __ATOMIC_RELEASE);
+	heapsnap_futex_wake(&state->offers);
+	go_on();
+}
+
+static long start_again(void)
+{
+	int descriptor = state->file.descriptor;
+	long error;
+
+	if (!state->is_parted)
+		return heapsnap_waiter_start(&writer, go_on);
+	state->is_parted = false; // it is among the program's now
+	if (descriptor < 0)
+		return descriptor;
+	__atomic_store_n(&state->offers, 1, __ATOMIC_RELEASE);
+	error = heapsnap_waiter_start(&writer, take_over);
+	if (error < 0)
+		return error;
+	while (__atomic_load_n(&state->offers, __ATOMIC_ACQUIRE))
+		heapsnap_futex_wait(&state->offers, 1, 0);
+	if (state->is_parted)
+		HEAPSNAP_SYSTEM_1(SYS_close, descriptor);
+	return 0;
 }
 
 void heapsnap_trace_resume(void)
@@ -357,7 +439,7 @@ void heapsnap_trace_resume(void)
 	__atomic_store_n(&state->pauses, 0, __ATOMIC_SEQ_CST);
 	if (!__atomic_load_n(&state->started, __ATOMIC_ACQUIRE))
 		return; // it has failed, or come to its end
-	error = heapsnap_waiter_start(&writer, go_on);
+	error = start_again();
 	// In a process whose children shall have a namespace of process ids there can be no threads.
 	if (error < 0) {
 		heapsnap_trace_file_close(&state->file);

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum {
 	HEAD = 8,          // bytes of a chunk before its records
@@ -32,7 +33,7 @@ int heapsnap_trace_file_flush(struct heapsnap_trace_file *file)
 	const uint8_t *at = file->chunk;
 
 	if (file->descriptor < 0 || file->used <= HEAD)
-		return 0;
+		return file->error;
 	head[1] = heapsnap_trace_checksum(file->chunk + HEAD, head[0]);
 	memcpy(file->chunk, head, HEAD);
 	while (at < file->chunk + file->used) {
@@ -44,7 +45,8 @@ int heapsnap_trace_file_flush(struct heapsnap_trace_file *file)
 		if (wrote <= 0) {
 			HEAPSNAP_SYSTEM_1(SYS_close, file->descriptor);
 			file->descriptor = -1;
-			return wrote < 0 ? (int)wrote : -EIO;
+			file->error = wrote < 0 ? (int)wrote : -EIO;
+			return file->error;
 		}
 		at += wrote;
 	}
@@ -438,13 +440,27 @@ static long create(char *name, size_t size, const char *pattern, bool own_name, 
 	return descriptor;
 }
 
+// Numbers below 3 have a meaning, also for sandboxes.
+static long move_up(long descriptor)
+{
+	long moved = descriptor;
+
+	if (descriptor >= 0 && descriptor <= STDERR_FILENO)
+		moved = HEAPSNAP_SYSTEM_3(SYS_fcntl, descriptor, F_DUPFD_CLOEXEC,
+					  STDERR_FILENO + 1);
+	if (moved == descriptor || moved < 0)
+		return descriptor;
+	HEAPSNAP_SYSTEM_1(SYS_close, descriptor);
+	return moved;
+}
+
 int heapsnap_trace_file_open(struct heapsnap_trace_file *file, const char *pattern, bool own_name)
 {
 	uint32_t pid = (uint32_t)heapsnap_system(SYS_getpid, 0, 0, 0, 0, 0, 0);
 	uint32_t run_pid = heapsnap_settings.run_pid;
 	// The name is for the program that was meant, not for all that it starts.
 	bool is_other = own_name || (run_pid != 0 && run_pid != pid);
-	long descriptor = create(file->path, sizeof(file->path), pattern, is_other, pid);
+	long descriptor = move_up(create(file->path, sizeof(file->path), pattern, is_other, pid));
 
 	file->descriptor = (int)descriptor;
 	if (descriptor < 0)

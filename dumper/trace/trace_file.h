@@ -29,6 +29,7 @@ struct heapsnap_trace_event {
 
 struct heapsnap_trace_file {
 	int descriptor; /**< -1: not open, or it could not be written to */
+	int error;      /**< that it could not be written for; else 0 */
 	uint32_t used;
 	uint8_t chunk[HEAPSNAP_TRACE_CHUNK_MAX];
 

@@ -1,0 +1,33 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The library's threads keep to themselves: they neither lose their files to the program nor write to its own.
+use strict;
+use warnings;
+use Cwd qw(abs_path);
+use File::Temp qw(tempdir);
+use Test::More;
+
+my $build = abs_path($ENV{BUILD} || 'build');
+my $directory = tempdir(CLEANUP => 1);
+$ENV{XDG_CACHE_HOME} = "$build/t/cache";
+
+sub run {
+    my ($mode, @options) = @_;
+    unlink glob "$directory/data-*";
+    return `cd $directory && $build/heapsnap run @options -- $build/t/programs/library-threads $mode 2>&1`;
+}
+
+my $expected = join '', map { "$_: 3 0 4 0 5 0 6 0\n" } qw(opened later);
+for my $options ('--every 20ms --keep 2', '--before-oom', '--trace a.trace', '--no-snapshots --trace b.trace') {
+    is run('files', $options, '--rate 64K'), $expected, "$options: the program's descriptors are its own";
+}
+for my $trace (qw(a b)) {
+    my $said = `$build/heapsh-trace --json $directory/$trace.trace 2>&1`;
+    ok $said =~ /"ended":\s*true/, "$trace.trace: goes on after that";
+}
+
+# 8 blocks of 512 bytes, or of 1024.
+my $said = `cd $directory && rm -f data-* && (ulimit -f 8; $build/heapsnap run --trace c.trace --rate 8K -- $build/t/programs/library-threads files 2>&1)`;
+is $said =~ s/^heapsnap: no trace: file too large; the program goes on\n//mr, $expected, 'a trace that is cut short says why';
+isnt $said, $expected, '... on the standard error that is not its own';
+done_testing;
