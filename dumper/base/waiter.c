@@ -47,7 +47,9 @@ bool heapsnap_waiter_part(int kept)
 void heapsnap_waiter_detach(void)
 {
 	static const char name[] = "heapsnap-wait";
+	heapsnap_signals before;
 
+	heapsnap_block_signals(&before);
 	HEAPSNAP_SYSTEM_2(SYS_prctl, PR_SET_NAME, name);
 	heapsnap_waiter_part(STDERR_FILENO);
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The library's threads keep to themselves: they neither lose their files to the program nor write to its own.
+# The library's threads keep to themselves: they take no signal of the program's, whenever it begins to handle it,
+# and neither lose their files to it nor write to its own.
 use strict;
 use warnings;
 use Cwd qw(abs_path);
@@ -16,6 +17,9 @@ sub run {
     unlink glob "$directory/data-*";
     return `cd $directory && $build/heapsnap run @options -- $build/t/programs/library-threads $mode 2>&1`;
 }
+
+is run('signals'), "pending, handled 0\n" x 2, 'a handler that is installed while a snapshot is written';
+is scalar(my @snapshots = glob "$directory/*.snap"), 2, '... of which there are two';
 
 my $expected = join '', map { "$_: 3 0 4 0 5 0 6 0\n" } qw(opened later);
 for my $options ('--every 20ms --keep 2', '--before-oom', '--trace a.trace', '--no-snapshots --trace b.trace') {
