@@ -24,8 +24,7 @@
 
 enum {
 	MAX_PASSES = 1000,
-	CALM_PASSES = 3, // after which threads may wake and sleep again
-	MAX_TIDS = HEAPSNAP_TID_SLOTS / 2,
+	CALM_PASSES = 3,   // after which threads may wake and sleep again
 	FEW = 256,         // so many threads may be examined while others stand
 	MAX_BUSY = 64,     // threads that run, beside which no sleepers are held
 	BUSY = 8,          // threads that run, from which on they compete for processors
@@ -74,13 +73,14 @@ static uint32_t state_of(uint32_t slot)
 // @return false: it is in the set already
 static bool add_tid(uint32_t tid)
 {
-	uint32_t at = tid * UINT32_C(0x9e3779b1) % HEAPSNAP_TID_SLOTS;
+	uint32_t slots = heapsnap_room->capacity * HEAPSNAP_TID_SLOTS;
+	uint32_t at = tid * UINT32_C(0x9e3779b1) % slots;
 
-	for (; heapsnap_room->known_tids[at]; at = (at + 1) % HEAPSNAP_TID_SLOTS) {
+	for (; heapsnap_room->known_tids[at]; at = (at + 1) % slots) {
 		if (heapsnap_room->known_tids[at] == tid)
 			return false;
 	}
-	if (known_tid_count == MAX_TIDS)
+	if (known_tid_count == slots / 2)
 		return false;
 	heapsnap_room->known_tids[at] = tid;
 	known_tid_count++;
@@ -161,7 +161,7 @@ static uint32_t find_threads(void)
 			continue;
 		if (!add_tid(tid))
 			continue;
-		if (slot == HEAPSNAP_THREADS) {
+		if (slot == heapsnap_room->capacity) {
 			heapsnap_process.missed_threads++;
 			continue;
 		}
@@ -339,7 +339,8 @@ static bool begin_stop(void)
 		return false;
 	stop.silent_at = 0;
 	heapsnap_gate_shut();
-	memset(heapsnap_room->known_tids, 0, sizeof(heapsnap_room->known_tids));
+	memset(heapsnap_room->known_tids, 0,
+	       heapsnap_room->capacity * HEAPSNAP_TID_SLOTS * sizeof(*heapsnap_room->known_tids));
 	known_tid_count = 0;
 	for (uint32_t i = 0; i < heapsnap_process.thread_count; i++)
 		add_tid(threads()[i].tid);

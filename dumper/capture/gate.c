@@ -44,7 +44,7 @@ uint64_t heapsnap_gate_calls;
 
 static struct heapsnap_thread *thread_at(uint32_t slot)
 {
-	return (struct heapsnap_thread *)heapsnap_process.threads + slot % HEAPSNAP_THREADS;
+	return (struct heapsnap_thread *)heapsnap_process.threads + slot % heapsnap_room->capacity;
 }
 
 // --- in the threads that are stopped -------------------------------------------
@@ -91,7 +91,7 @@ static bool change_answer(uint32_t slot, enum answer to)
 {
 	uint8_t expected = EXPECTED;
 
-	return __atomic_compare_exchange_n(&heapsnap_room->answer[slot % HEAPSNAP_THREADS],
+	return __atomic_compare_exchange_n(&heapsnap_room->answer[slot % heapsnap_room->capacity],
 					   &expected, (uint8_t)to, false, __ATOMIC_ACQ_REL,
 					   __ATOMIC_ACQUIRE);
 }
@@ -191,7 +191,7 @@ void heapsnap_gate_shut(void)
 	__atomic_store_n(&stop.count, 0, __ATOMIC_RELAXED);
 	stop.prepared = 0;
 	__atomic_store_n(&stop.crowded, false, __ATOMIC_RELAXED);
-	memset(heapsnap_room->answer, NOT_ASKED, sizeof(heapsnap_room->answer));
+	memset(heapsnap_room->answer, NOT_ASKED, heapsnap_room->capacity);
 	if (++stop.generation == 0)
 		stop.generation = 1;
 	__atomic_store_n(&stop.next, (uint64_t)stop.generation << 32, __ATOMIC_RELEASE);
@@ -202,7 +202,7 @@ bool heapsnap_gate_ask(uint32_t slot)
 {
 	uint8_t none = NOT_ASKED;
 
-	if (stop.prepared == HEAPSNAP_ASKED ||
+	if (stop.prepared == heapsnap_room->capacity * HEAPSNAP_ASKED ||
 	    !__atomic_compare_exchange_n(&heapsnap_room->answer[slot], &none, EXPECTED, false,
 					 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		return false;

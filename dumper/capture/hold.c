@@ -365,7 +365,7 @@ bool heapsnap_hold(const struct heapsnap_tasks *tasks, const uint32_t *slots, ui
 	hold.refused = false;
 	if (!hold.stack || hold.deadly || is_filtered())
 		return false;
-	memset(heapsnap_room->grip, FREE, sizeof(heapsnap_room->grip));
+	memset(heapsnap_room->grip, FREE, heapsnap_room->capacity);
 	hold.tasks = tasks;
 	hold.slots = slots;
 	hold.count = count;
@@ -386,7 +386,7 @@ bool heapsnap_hold(const struct heapsnap_tasks *tasks, const uint32_t *slots, ui
 		if (phase_now() == HOLDING && has_ended(WNOHANG)) {
 			hold.holder = 0;
 			hold.deadly = true;
-			memset(heapsnap_room->grip, FREE, sizeof(heapsnap_room->grip));
+			memset(heapsnap_room->grip, FREE, heapsnap_room->capacity);
 		}
 		if (hold.holder == 0)
 			return false;

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 
 enum {
-	SLOTS = 16384, // more than may be kept; touched one after the other
+	FIRST_SLOTS = 8,
 };
 
 struct file {
@@ -23,8 +23,9 @@ struct file {
 static struct state {
 	uint32_t first; // the oldest that is there
 	uint32_t next;
-	struct file files[SLOTS];
-} * state; // zeros in a child
+	uint32_t slots;     // a power of two
+	struct file *files; // [slots]: a ring
+} * state;                  // zeros in a child
 
 bool heapsnap_keep_init(void)
 {
@@ -41,11 +42,31 @@ static bool look_at(const char *path, struct stat *result)
 
 static void remove_oldest(void)
 {
-	const struct file *file = &state->files[state->first++ % SLOTS];
+	const struct file *file = &state->files[state->first++ % state->slots];
 	struct stat now;
 
 	if (look_at(file->path, &now) && now.st_dev == file->device && now.st_ino == file->node)
 		HEAPSNAP_SYSTEM_3(SYS_unlinkat, AT_FDCWD, file->path, 0);
+}
+
+// Makes room for one more. @return false if there is no memory
+static bool make_room(void)
+{
+	uint32_t slots = state->slots ? 2 * state->slots : FIRST_SLOTS;
+	struct file *files;
+
+	if (state->next - state->first < state->slots)
+		return true;
+	files = heapsnap_reserve(slots * sizeof(*files));
+	if (!files)
+		return false;
+	for (uint32_t i = state->first; i != state->next; i++)
+		files[i % slots] = state->files[i % state->slots];
+	if (state->files)
+		heapsnap_unreserve(state->files, state->slots * sizeof(*files));
+	state->files = files;
+	state->slots = slots;
+	return true;
 }
 
 void heapsnap_keep(const char *path)
@@ -53,10 +74,10 @@ void heapsnap_keep(const char *path)
 	uint32_t keep = heapsnap_automatic.keep;
 	struct stat now;
 
-	if (keep == 0 || !state || !look_at(path, &now))
+	if (keep == 0 || !state || !look_at(path, &now) || !make_room())
 		return;
 
-	struct file *file = &state->files[state->next++ % SLOTS];
+	struct file *file = &state->files[state->next++ % state->slots];
 
 	file->device = now.st_dev;
 	file->node = now.st_ino;

@@ -190,6 +190,7 @@ static void set_pattern(const char *pattern)
 
 static int serve_waiting(void)
 {
+	heapsnap_room_make();
 	set_pattern(heapsnap_settings.file);
 	heapsnap_freeze_note_nobody();
 	announce_begin();

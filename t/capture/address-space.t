@@ -20,6 +20,15 @@ my ($size, $outcome) = `cd $directory && $build/heapsnap run -- $build/t/program
 cmp_ok $size - $bare, '<', $most, 'a small program has little more address space';
 is $outcome, $bare_outcome, 'and can lock it as without the library';
 
+# A snapshot takes room for the threads that there are, and for the names of few files. The second one is the
+# user's to whom the program has changed.
+chmod 0777, $directory;
+($size, $outcome) = `cd $directory && @{[ Heapsh::public_build() ]}/heapsnap run --keep 3 -- $build/t/programs/locked captured`;
+cmp_ok $size - $bare, '<', $most, '... nor after a snapshot';
+is $outcome, $bare_outcome, '... and can lock it';
+is scalar(my @written = glob "$directory/*.snap"), 2, '... and be captured again';
+unlink @written;
+
 # More kinds of blocks, calls and samples than the first parts of the tables take.
 my $program = "$build/t/programs/many-sites";
 is system("cd $directory && $build/heapsnap run --trace many.trace --rate 16 --at-exit -- $program"), 0, 'many sites';
