@@ -186,6 +186,17 @@ static void set_action(int signal, void (*handler)(int))
 	HEAPSNAP_SYSTEM_4(SYS_rt_sigaction, signal, action, NULL, sizeof(heapsnap_signals));
 }
 
+// A program that has set root aside for a while, as file servers do, is root's all the same: its effective
+// user may neither read this copy nor get the file.
+static void take_root_back(void)
+{
+	uint32_t user, effective, saved;
+
+	if (HEAPSNAP_SYSTEM_3(SYS_getresuid, &user, &effective, &saved) == 0 && effective != 0 &&
+	    (user == 0 || saved == 0))
+		HEAPSNAP_SYSTEM_3(SYS_setresuid, 0, 0, 0);
+}
+
 // Limits that the program has set for itself must not hinder the writer, and what befalls the
 // writer must not befall the program.
 static void set_terms(void)
@@ -193,6 +204,7 @@ static void set_terms(void)
 	static const char first_to_go[] = "1000";
 	long file;
 
+	take_root_back();
 	// Whatever uid the program runs as, the writer must be able to read this copy.
 	HEAPSNAP_SYSTEM_5(SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0);
 	HEAPSNAP_SYSTEM_5(SYS_prctl, PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);

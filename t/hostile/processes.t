@@ -36,6 +36,7 @@ survives('a program that closes all descriptors', $program, 'closing', snapshots
 SKIP: {
     skip 'what follows takes root', 1 if $> != 0;
     survives('setuid and setgid', $program, 'another-user');
+    survives('seteuid and setegid', $program, 'effective-user');
     survives('a changed root, where no writer is', $program, 'changed-root', snapshots => 0,
         errors => "heapsnap: \\S+/heapsnap-writer could not be started$goes_on");
     survives('a user with too many processes', $program, 'no-processes', snapshots => 0,

@@ -74,6 +74,17 @@ static void as_another_user(void)
 	expect("dumpable", prctl(PR_GET_DUMPABLE), 0);
 }
 
+// As file servers do: root, set aside for a while.
+static void as_effective_user(void)
+{
+	expect("setegid", setegid(65534), 0);
+	expect("seteuid", seteuid(65534), 0);
+	capture();
+	expect("dumpable", prctl(PR_GET_DUMPABLE), 0);
+	expect("user", geteuid(), 65534);
+	expect("seteuid back", seteuid(0), 0);
+}
+
 static void not_dumpable(void)
 {
 	expect("prctl", prctl(PR_SET_DUMPABLE, 0), 0);
@@ -232,6 +243,7 @@ static const struct way ways[] = {
 	{ "daemon", as_daemon },
 	{ "fork-storm", in_a_fork_storm },
 	{ "another-user", as_another_user },
+	{ "effective-user", as_effective_user },
 	{ "not-dumpable", not_dumpable },
 	{ "changed-root", in_a_changed_root },
 	{ "no-processes", without_processes },
