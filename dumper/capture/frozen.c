@@ -197,6 +197,19 @@ static void take_root_back(void)
 		HEAPSNAP_SYSTEM_3(SYS_setresuid, 0, 0, 0);
 }
 
+// At the priority of a real-time program the writer would take its processor for as long as it works.
+static void leave_priority(void)
+{
+	const struct sched_param ordinary = { 0 };
+	long policy = HEAPSNAP_SYSTEM_1(SYS_sched_getscheduler, 0);
+
+	if (policy == SCHED_FIFO || policy == SCHED_RR)
+		HEAPSNAP_SYSTEM_3(SYS_sched_setscheduler, 0, SCHED_OTHER, &ordinary);
+	// The kernel tells 20 less the nice value.
+	if (HEAPSNAP_SYSTEM_2(SYS_getpriority, PRIO_PROCESS, 0) > 20)
+		HEAPSNAP_SYSTEM_3(SYS_setpriority, PRIO_PROCESS, 0, 0);
+}
+
 // Limits that the program has set for itself must not hinder the writer, and what befalls the
 // writer must not befall the program.
 static void set_terms(void)
@@ -204,6 +217,7 @@ static void set_terms(void)
 	static const char first_to_go[] = "1000";
 	long file;
 
+	leave_priority();
 	take_root_back();
 	// Whatever uid the program runs as, the writer must be able to read this copy.
 	HEAPSNAP_SYSTEM_5(SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0);

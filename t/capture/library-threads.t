@@ -1,7 +1,7 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The library's threads keep to themselves: they take no signal of the program's, whenever it begins to handle it,
-# and neither lose their files to it nor write to its own.
+# neither lose their files to it nor write to its own, and leave it the processor.
 use strict;
 use warnings;
 use Cwd qw(abs_path);
@@ -20,6 +20,12 @@ sub run {
 
 is run('signals'), "pending, handled 0\n" x 2, 'a handler that is installed while a snapshot is written';
 is scalar(my @snapshots = glob "$directory/*.snap"), 2, '... of which there are two';
+
+SKIP: {
+    my $policy = run('policy');
+    skip 'no real-time priority may be had', 1 if $policy eq "may not\n";
+    is $policy, "copy 0 0, program 1 -5\n", 'nobody competes with a program that has real-time priority';
+}
 
 my $expected = join '', map { "$_: 3 0 4 0 5 0 6 0\n" } qw(opened later);
 for my $options ('--every 20ms --keep 2', '--before-oom', '--trace a.trace', '--no-snapshots --trace b.trace') {

@@ -5,6 +5,7 @@
  *
  *	library-threads signals  installs a handler for SIGCHLD while a snapshot is written
  *	library-threads files    closes all descriptors but standard ones, and opens files of its own
+ *	library-threads policy   tells how its copy is scheduled while it has real-time priority itself
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -12,11 +13,14 @@
 #include "dumper/heapsnap.h"
 
 #include <fcntl.h>
+#include <glob.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -122,6 +126,54 @@ static void take_descriptors(void)
 	print_files("later", files);
 }
 
+// @return the process id of the copy that the library has made; 0: it has none yet
+static int find_copy(void)
+{
+	char path[64], name[32] = "";
+	glob_t lists;
+	int pid = 0, found = 0;
+
+	if (glob("/proc/self/task/*/children", 0, NULL, &lists) != 0)
+		return 0;
+	for (size_t i = 0; i < lists.gl_pathc && !found; i++) {
+		FILE *list = fopen(lists.gl_pathv[i], "r"), *file;
+
+		while (list && !found && fscanf(list, "%d", &pid) == 1) {
+			snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+			file = fopen(path, "r");
+			if (file && fgets(name, sizeof(name), file) &&
+			    strcmp(name, "heapsnap-frozen\n") == 0)
+				found = pid;
+			if (file)
+				fclose(file);
+		}
+		if (list)
+			fclose(list);
+	}
+	globfree(&lists);
+	return found;
+}
+
+static void tell_policy(void)
+{
+	struct sched_param parameters = { .sched_priority = 10 };
+	int copy = 0;
+
+	if (setpriority(PRIO_PROCESS, 0, -5) != 0 ||
+	    sched_setscheduler(0, SCHED_FIFO, &parameters) != 0) {
+		puts("may not");
+		return;
+	}
+	if (heapsnap_dump(NULL) != 0)
+		puts("no snapshot");
+	for (int i = 0; i < DESCRIPTORS && !copy; i++)
+		copy = find_copy();
+	printf("copy %d %d, program %d %d\n", copy ? sched_getscheduler(copy) : -1,
+	       getpriority(PRIO_PROCESS, (id_t)copy), sched_getscheduler(0),
+	       getpriority(PRIO_PROCESS, 0));
+	heapsnap_wait();
+}
+
 int main(int count, char **arguments)
 {
 	static void *blocks[BLOCKS];
@@ -132,6 +184,10 @@ int main(int count, char **arguments)
 	}
 	for (int i = 0; i < BLOCKS; i++)
 		blocks[i] = malloc(32);
+	if (count > 1 && strcmp(arguments[1], "policy") == 0) {
+		tell_policy();
+		return 0;
+	}
 	take_signals(capture_by_signal);
 	take_signals(capture_by_call);
 	return !blocks[0];
