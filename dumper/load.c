@@ -18,6 +18,7 @@
 #include "dumper/base/settings.h"
 #include "dumper/host/signals.h"
 #include "dumper/capture/trigger.h"
+#include "dumper/capture/rights.h"
 #include "dumper/capture/unshare.h"
 
 #include <errno.h>
@@ -45,6 +46,7 @@ __attribute__((constructor)) static void load(void)
 	heapsnap_backtraces_init();
 	heapsnap_trigger_init();
 	heapsnap_unshare_init();
+	heapsnap_rights_init();
 	if (heapsnap_first() != HEAPSNAP_ALLOCATOR_SANITIZER)
 		heapsnap_configure();
 	errno = before;

@@ -7,6 +7,7 @@
 #include "dumper/base/process.h"
 #include "dumper/base/reserve.h"
 #include "dumper/base/system.h"
+#include "dumper/base/thread_call.h"
 #include "dumper/capture/trigger.h"
 #include "dumper/host/sandbox.h"
 #include "dumper/base/waiter.h"
@@ -27,7 +28,8 @@ static struct state {
 	uint32_t change; // futex: of the setting, or of
 	uint32_t stop;   // it shall end
 	bool is_parted;  // it has descriptors of its own
-} * state;               // zeros in a child
+	struct heapsnap_thread_call call;
+} * state; // zeros in a child
 
 static struct heapsnap_waiter timer;
 
@@ -85,7 +87,7 @@ static bool sleep_until(uint64_t then)
 	uint32_t change = __atomic_load_n(&state->change, __ATOMIC_ACQUIRE);
 	uint64_t now;
 
-	if (shall_stop())
+	if (shall_stop() || heapsnap_thread_call_is_asked(&state->call))
 		return false;
 	while ((now = heapsnap_monotonic_ns()) < then) {
 		heapsnap_futex_wait(&state->change, change, then - now);
@@ -173,6 +175,7 @@ static void keep_time(void)
 	while (goes_on && !shall_stop()) {
 		bool is_same = sleep_until(due < look ? due : look);
 
+		heapsnap_thread_call_make(&state->call);
 		now = heapsnap_monotonic_ns();
 		if (!state->is_parted)
 			state->is_parted = part_descriptors();
@@ -246,4 +249,11 @@ void heapsnap_timer_stop(void)
 	heapsnap_timer_changed();
 	heapsnap_waiter_join(&timer);
 	__atomic_store_n(&state->stop, 0, __ATOMIC_RELEASE);
+}
+
+void heapsnap_timer_call(long number, const long *arguments)
+{
+	if (heapsnap_timer_thread() != 0 && heapsnap_is_owner())
+		heapsnap_thread_call_ask(&state->call, number, arguments, heapsnap_timer_thread,
+					 heapsnap_timer_changed);
 }

@@ -10,9 +10,9 @@
  * that thread out. The thread exists only if one of the two is set.
  *
  * A child of fork() lacks the thread, and its first allocation starts it again. So programs that
- * fork to execute another pay nothing, and daemon() is survived. A thread keeps the user and the
- * capabilities that it started with, even if the program drops its own. Then the thread ends rather
- * than write files with them, and the next allocation starts another.
+ * fork to execute another pay nothing, and daemon() is survived. Rights that the program gives up for good the
+ * thread gives up, too (rights.h). Where it still has others than the program, it ends rather than write files
+ * with them, and the next allocation starts another.
  */
 
 #include <stdint.h>
@@ -22,6 +22,9 @@ void heapsnap_timer_start(void);
 
 /** Ends the thread, and waits until it has; heapsnap_timer_start() starts it anew. */
 void heapsnap_timer_stop(void);
+
+/** Has the thread, if there is one, make a system call, too: thread_call.h. */
+void heapsnap_timer_call(long number, const long *arguments);
 
 /** Tells the thread of a new setting. */
 void heapsnap_timer_changed(void);

@@ -6,6 +6,7 @@
 
 #include <dlfcn.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
@@ -20,6 +21,7 @@ __attribute__((visibility("hidden"))) long heapsnap_taken_call(long number, long
 
 static int (*next_prctl)(int option, ...);
 static heapsnap_taken_call_function *of_threads;
+static void (*of_rights)(const long *arguments);
 
 void *heapsnap_find_syscall(void)
 {
@@ -41,10 +43,23 @@ void heapsnap_system_call_take(heapsnap_taken_call_function *function)
 	of_threads = function;
 }
 
+void heapsnap_system_call_tell(void (*function)(const long *arguments))
+{
+	of_rights = function;
+}
+
+// What a thread gives up for good, and for itself alone.
+static bool gives_up_rights(int option)
+{
+	return option == PR_SET_NO_NEW_PRIVS || option == PR_CAPBSET_DROP ||
+	       option == PR_SET_SECUREBITS || option == PR_CAP_AMBIENT;
+}
+
 HEAPSNAP_API int prctl(int option, ...)
 {
 	long arguments[6] = { option };
 	va_list list;
+	int result;
 
 	va_start(list, option);
 	for (int i = 1; i < 5; i++)
@@ -54,7 +69,10 @@ HEAPSNAP_API int prctl(int option, ...)
 	if (option == PR_SET_SECCOMP)
 		return (int)heapsnap_sandbox_call((heapsnap_system_call *)heapsnap_next_syscall,
 						  SYS_prctl, arguments);
-	return next_prctl(option, arguments[1], arguments[2], arguments[3], arguments[4]);
+	result = next_prctl(option, arguments[1], arguments[2], arguments[3], arguments[4]);
+	if (result == 0 && gives_up_rights(option) && of_rights)
+		of_rights(arguments);
+	return result;
 }
 
 // A call by syscall() that concerns us.

@@ -19,4 +19,7 @@ void heapsnap_system_call_init(void);
 /** Has syscall() call a function for unshare(2) and setns(2). */
 void heapsnap_system_call_take(heapsnap_taken_call_function *function);
 
+/** Has prctl() call a function when a thread has given up rights by it. It gets the five arguments. */
+void heapsnap_system_call_tell(void (*function)(const long *arguments));
+
 #endif

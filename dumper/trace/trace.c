@@ -9,6 +9,7 @@
 #include "dumper/host/sandbox.h"
 #include "dumper/host/signals.h"
 #include "dumper/base/system.h"
+#include "dumper/base/thread_call.h"
 #include "dumper/trace/trace_file.h"
 #include "dumper/base/owner.h"
 #include "dumper/base/waiter.h"
@@ -43,11 +44,12 @@ static struct state {
 	uint32_t pauses; // the thread ends, and another one goes on with the trace
 	uint32_t offers; // futex: its file, to that one
 	bool is_parted;  // the thread has descriptors of its own
-	uint32_t rests;  // futex: the thread waits for an event, for ever
-	uint32_t hurry;  // futex: it need not wait for more events
-	uint32_t first;  // number of the trace's first sample
-	uint32_t head;   // events that have been begun
-	uint32_t tail;   // those that have been written
+	struct heapsnap_thread_call call;
+	uint32_t rests; // futex: the thread waits for an event, for ever
+	uint32_t hurry; // futex: it need not wait for more events
+	uint32_t first; // number of the trace's first sample
+	uint32_t head;  // events that have been begun
+	uint32_t tail;  // those that have been written
 	uint64_t dropped;
 	struct heapsnap_trace_file file;
 	struct slot slots[EVENTS];
@@ -129,10 +131,11 @@ static void wait_for_events(void)
 {
 	__atomic_store_n(&state->rests, 1, __ATOMIC_SEQ_CST);
 	while (is_empty() && !has_to_stop() && !has_to_pause() &&
+	       !heapsnap_thread_call_is_asked(&state->call) &&
 	       __atomic_load_n(&state->rests, __ATOMIC_SEQ_CST))
 		heapsnap_futex_wait(&state->rests, 1, may_be_woken() ? 0 : GATHER_NS);
 	__atomic_store_n(&state->rests, 0, __ATOMIC_SEQ_CST);
-	if (!has_to_stop() && !has_to_pause())
+	if (!has_to_stop() && !has_to_pause() && !heapsnap_thread_call_is_asked(&state->call))
 		heapsnap_futex_wait(&state->hurry, 0, GATHER_NS);
 	__atomic_store_n(&state->hurry, 0, __ATOMIC_RELAXED);
 }
@@ -187,6 +190,7 @@ static void go_on(void)
 	while (error == 0) {
 		bool last = has_to_stop();
 
+		heapsnap_thread_call_make(&state->call);
 		drain();
 		if (last)
 			wait_for_last_events();
@@ -445,6 +449,19 @@ void heapsnap_trace_resume(void)
 		heapsnap_trace_file_close(&state->file);
 		end((int)error);
 	}
+}
+
+static void look_soon(void)
+{
+	wake(&state->rests, 0);
+	wake(&state->hurry, 1);
+}
+
+void heapsnap_trace_call(long number, const long *arguments)
+{
+	if (heapsnap_trace_thread() != 0 && heapsnap_is_owner())
+		heapsnap_thread_call_ask(&state->call, number, arguments, heapsnap_trace_thread,
+					 look_soon);
 }
 
 static int prepare(void)

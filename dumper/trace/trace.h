@@ -74,4 +74,7 @@ uint32_t heapsnap_trace_thread(void);
 void heapsnap_trace_pause(void);
 void heapsnap_trace_resume(void);
 
+/** Has the thread, if there is one, make a system call, too: thread_call.h. */
+void heapsnap_trace_call(long number, const long *arguments);
+
 #endif

@@ -1,7 +1,7 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The library's threads keep to themselves: they take no signal of the program's, whenever it begins to handle it,
-# neither lose their files to it nor write to its own, and leave it the processor.
+# neither lose their files to it nor write to its own, leave it the processor, and keep no rights that it gives up.
 use strict;
 use warnings;
 use Cwd qw(abs_path);
@@ -40,4 +40,17 @@ for my $trace (qw(a b)) {
 my $said = `cd $directory && rm -f data-* && (ulimit -f 8; $build/heapsnap run --trace c.trace --rate 8K -- $build/t/programs/library-threads files 2>&1)`;
 is $said =~ s/^heapsnap: no trace: file too large; the program goes on\n//mr, $expected, 'a trace that is cut short says why';
 isnt $said, $expected, '... on the standard error that is not its own';
+
+SKIP: {
+    skip 'only root has rights to give up', 1 if $> != 0;
+    for my $options ('--every 10m', '--before-oom', '--trace r.trace', '--no-snapshots --trace s.trace') {
+        is run('rights', $options, '--rate 64K'), "done\n", "$options: no thread keeps rights that the program gives up";
+    }
+    for my $trace (qw(r s)) {
+        my $asked = `$build/heapsh-trace --json $directory/$trace.trace 2>&1`;
+        ok $asked =~ /"ended":\s*true/, "$trace.trace: goes on after that";
+        # 2 million blocks of 100 bytes each time.
+        cmp_ok $asked =~ /"allocated":\{"samples":(\d+)/ ? $1 : 0, '>', 4500, '... with what is allocated then';
+    }
+}
 done_testing;

@@ -5,6 +5,7 @@
  *
  *	library-threads signals  installs a handler for SIGCHLD while a snapshot is written
  *	library-threads files    closes all descriptors but standard ones, and opens files of its own
+ *	library-threads rights   gives up root, and names threads that have not
  *	library-threads policy   tells how its copy is scheduled while it has real-time priority itself
  */
 #ifndef _GNU_SOURCE
@@ -14,12 +15,14 @@
 
 #include <fcntl.h>
 #include <glob.h>
+#include <grp.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -174,6 +177,47 @@ static void tell_policy(void)
 	heapsnap_wait();
 }
 
+static void tell_rights(void)
+{
+	char line[256], name[64] = "";
+	glob_t statuses;
+	FILE *file;
+
+	if (glob("/proc/self/task/*/status", 0, NULL, &statuses) != 0)
+		return;
+	for (size_t i = 0; i < statuses.gl_pathc; i++) {
+		file = fopen(statuses.gl_pathv[i], "r");
+		while (file && fgets(line, sizeof(line), file)) {
+			if (sscanf(line, "Name: %63s", name) == 1)
+				continue;
+			if (strncmp(line, "Uid:\t0\t", 7) == 0 ||
+			    strncmp(line, "Groups:\t0", 9) == 0 ||
+			    strcmp(line, "NoNewPrivs:\t0\n") == 0 ||
+			    (strncmp(line, "CapEff:\t", 8) == 0 &&
+			     strtoull(line + 8, NULL, 16) != 0))
+				printf("%s has %s", name, line);
+		}
+		if (file)
+			fclose(file);
+	}
+	globfree(&statuses);
+}
+
+static void drop_rights(void)
+{
+	gid_t none = 65534;
+
+	allocate_later();
+	usleep(100000); // the threads have begun
+	if (setgroups(1, &none) != 0 || setgid(none) != 0 || setuid(65534) != 0)
+		puts("not dropped");
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+		puts("not for ever");
+	tell_rights();
+	allocate_later();
+	puts("done");
+}
+
 int main(int count, char **arguments)
 {
 	static void *blocks[BLOCKS];
@@ -184,6 +228,10 @@ int main(int count, char **arguments)
 	}
 	for (int i = 0; i < BLOCKS; i++)
 		blocks[i] = malloc(32);
+	if (count > 1 && strcmp(arguments[1], "rights") == 0) {
+		drop_rights();
+		return 0;
+	}
 	if (count > 1 && strcmp(arguments[1], "policy") == 0) {
 		tell_policy();
 		return 0;
