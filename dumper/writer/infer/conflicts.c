@@ -12,6 +12,7 @@
 
 #include "lib/base/pieces.h"
 #include "dumper/writer/base/progress.h"
+#include "dumper/writer/infer/stale_vtables.h"
 #include "lib/base/array.h"
 #include "lib/base/bits.h"
 #include "lib/base/cleanup.h"
@@ -143,6 +144,22 @@ static bool has_beginning(const struct inference *inference, heap_object_id targ
 	return false;
 }
 
+// The only type among those of a union's slots that explains a stale vtable pointer in their target.
+static heap_type_id find_stale(const struct inference *inference, const struct heap_slot *slots,
+			       uint32_t count, heap_object_id target)
+{
+	heap_type_id found = HEAP_NO_TYPE;
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (!stale_vtables_explain(inference, target, slots[i].pointee))
+			continue;
+		if (found != HEAP_NO_TYPE)
+			return HEAP_NO_TYPE;
+		found = slots[i].pointee;
+	}
+	return found;
+}
+
 /*
  * Weighs the evidence of the slots at one place for the type of their target. Nearly all agree with
  * it, which does not matter where no conflicting type fits. So a first pass finds conflicts, and a second
@@ -183,7 +200,13 @@ static struct heap_error *weigh(const struct inference *inference, bool finds_su
 		return NULL;
 
 	bool fits = claim.fit != LAYOUT_NONE;
+	heap_type_id stale = count == 1 || interior > 0
+				     ? HEAP_NO_TYPE
+				     : find_stale(inference, slots, count, target);
 
+	if (stale != HEAP_NO_TYPE)
+		return heap_array_append(&part->conflicts,
+					 (struct conflict){ target, stale, true, true });
 	return heap_array_append(
 		&part->conflicts,
 		(struct conflict){ target, fits ? claim.type : against, fits, count == 1 });
@@ -390,9 +413,12 @@ static bool is_outvoted(const struct inference *inference, const struct weights 
 	struct content content;
 	int score;
 
-	if (weights->votes_against[object] == 0 || inference->claims.rank[object] < RANK_EXACT ||
-	    inference->claims.is_renamed[object])
+	if (weights->votes_against[object] == 0 || inference->claims.is_renamed[object])
 		return false;
+	if (inference->claims.rank[object] < RANK_EXACT)
+		return weights->support[object] == 0 &&
+		       stale_vtables_explain(inference, object,
+					     capture->snapshot.conflict_type[object]);
 	claim = inference_fit(inference, capture->snapshot.conflict_type[object], object);
 	if (claim.fit == LAYOUT_NONE)
 		return false;
