@@ -24,6 +24,20 @@ static bool is_shared_block(const char *name)
 	return false;
 }
 
+// Drops "const" at either end of a name, as gcc, clang and symbols write it: the object's type has none.
+static void drop_const(const char **name, size_t *length)
+{
+	static const char before[] = "const ", behind[] = " const";
+	const size_t size = sizeof(before) - 1;
+
+	if (*length > size && memcmp(*name, before, size) == 0) {
+		*name += size;
+		*length -= size;
+	}
+	if (*length > size && memcmp(*name + *length - size, behind, size) == 0)
+		*length -= size;
+}
+
 struct search {
 	const struct heap_types *types;
 	const char *name; // [length]
@@ -69,6 +83,7 @@ heap_type_id heap_types_shared(const struct heap_types *types, heap_type_id type
 		heap_template_argument(heap_types_string(types, block->name), 0, &search.length);
 	if (!search.name)
 		return HEAP_NO_TYPE;
+	drop_const(&search.name, &search.length);
 	found = find_value(&search, type, 0, 0);
 	if (found != HEAP_NO_TYPE && offset)
 		*offset = search.offset;

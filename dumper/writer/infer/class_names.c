@@ -10,6 +10,7 @@
 
 enum {
 	MAX_NAME = 4096, // of one spelling; longer ones are as good as none
+	MAX_NESTED = 32, // templates with qualifiers
 };
 
 struct class_names {
@@ -23,6 +24,10 @@ struct spelling {
 	char text[MAX_NAME];
 	size_t length;
 	bool too_long;
+	bool has_qualifiers; // a ! behind what is const or volatile: const a<b> and a<b> const are a<b>!
+	bool is_qualified;      // the name that goes on here is
+	bool outer[MAX_NESTED]; // [nested] those in whose arguments we are
+	unsigned nested;
 };
 
 static void put(struct spelling *spelling, const char *text, size_t length)
@@ -137,19 +142,48 @@ static void put_word(struct spelling *spelling, const char *word, size_t length)
 	put(spelling, word, length);
 }
 
-static void spell(struct spelling *spelling, const char *name, size_t length)
+static bool is_qualifier(const char *word, size_t length)
+{
+	return equals(word, length, "const") || equals(word, length, "volatile");
+}
+
+static void put_qualifier(struct spelling *spelling)
+{
+	if (spelling->has_qualifiers && spelling->is_qualified)
+		put(spelling, "!", 1);
+	spelling->is_qualified = false;
+}
+
+static void put_sign(struct spelling *spelling, char sign)
+{
+	if (sign == '<' && spelling->nested < MAX_NESTED) {
+		spelling->outer[spelling->nested++] = spelling->is_qualified;
+		spelling->is_qualified = false;
+	}
+	if (sign != ':')
+		put_qualifier(spelling);
+	put(spelling, &sign, 1);
+	if (sign == '>' && spelling->nested > 0)
+		spelling->is_qualified = spelling->outer[--spelling->nested];
+}
+
+static void spell(struct spelling *spelling, const char *name, size_t length, bool has_qualifiers)
 {
 	struct integer integer = { 0 };
 
 	spelling->length = 0;
 	spelling->text[0] = '\0';
 	spelling->too_long = false;
+	spelling->has_qualifiers = has_qualifiers;
+	spelling->is_qualified = false;
+	spelling->nested = 0;
 	for (size_t i = 0; i < length;) {
 		size_t end = i;
 
 		while (end < length && is_word(name[end]))
 			end++;
 		if (end > i) {
+			spelling->is_qualified |= is_qualifier(name + i, end - i);
 			if (!take_integer(&integer, name + i, end - i))
 				put_word(spelling, name + i, end - i);
 			i = end;
@@ -158,11 +192,12 @@ static void spell(struct spelling *spelling, const char *name, size_t length)
 		if (name[i] != ' ') {
 			put_integer(spelling, &integer);
 			integer = (struct integer){ 0 };
-			put(spelling, &name[i], 1);
+			put_sign(spelling, name[i]);
 		}
 		i++;
 	}
 	put_integer(spelling, &integer);
+	put_qualifier(spelling);
 }
 
 // --- index -------------------------------------------------------------------
@@ -194,7 +229,7 @@ static struct heap_error *index_names(struct class_names *names)
 
 		if (!is_indexed(&types->types[id]))
 			continue;
-		spell(spelling, name, strlen(name));
+		spell(spelling, name, strlen(name), false);
 		if (!spelling->too_long)
 			HEAP_TRY(heap_hash_add(&names->by_name, heap_hash_string(spelling->text),
 					       id));
@@ -223,13 +258,23 @@ void class_names_destroy(struct class_names *names)
 	free(names);
 }
 
+// Whether two names are spelled alike.
+static bool is_alike(const char *name, size_t length, const char *other, bool has_qualifiers)
+{
+	struct spelling one, two;
+
+	spell(&one, name, length, has_qualifiers);
+	spell(&two, other, strlen(other), has_qualifiers);
+	return strcmp(one.text, two.text) == 0;
+}
+
 heap_type_id class_names_find(const struct class_names *names, const char *name, size_t length)
 {
-	struct spelling wanted, other;
-	heap_type_id found = HEAP_NO_TYPE;
-	unsigned count = 0;
+	struct spelling wanted;
+	heap_type_id found = HEAP_NO_TYPE, qualified = HEAP_NO_TYPE;
+	unsigned count = 0, qualified_count = 0;
 
-	spell(&wanted, name, length);
+	spell(&wanted, name, length, false);
 	if (wanted.too_long || length == 0)
 		return HEAP_NO_TYPE;
 
@@ -240,11 +285,17 @@ heap_type_id class_names_find(const struct class_names *names, const char *name,
 
 		if (equals(name, length, text))
 			return id;
-		spell(&other, text, strlen(text));
-		if (strcmp(wanted.text, other.text) == 0) {
-			found = id;
-			count++;
+		if (!is_alike(name, length, text, false))
+			continue;
+		found = id;
+		count++;
+		// An instance for a const type is another class.
+		if (is_alike(name, length, text, true)) {
+			qualified = id;
+			qualified_count++;
 		}
 	}
-	return count == 1 ? found : HEAP_NO_TYPE;
+	if (count == 1)
+		return found;
+	return qualified_count == 1 ? qualified : HEAP_NO_TYPE;
 }

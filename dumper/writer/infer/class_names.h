@@ -11,7 +11,8 @@
  *	foo<const char*, long unsigned int, 4>   gcc's
  *	foo<const char *, unsigned long, 4>      clang's
  *
- * They are compared without spaces, qualifiers and suffixes, and with one order of words.
+ * They are compared without spaces, qualifiers and suffixes, and with one order of words; with qualifiers where
+ * several names are alike without, as those of foo<int> and foo<const int>.
  */
 
 #include "lib/types/types.h"

@@ -406,8 +406,11 @@ static bool is_dead_in_choice(struct held_parts *held, uint8_t concern, heap_typ
 	uint64_t number = choice ? read_number(held, choice, address) : UINT64_MAX;
 	const struct heap_member_place *alternative;
 
-	if (number == UINT64_MAX || is_number_at(held, choice, offset))
+	if (number == UINT64_MAX)
 		return false;
+	// Behind a short number is padding, and the word may be what an old pointer became.
+	if (is_number_at(held, choice, offset))
+		return heap_types_size(held->types, choice->number.type) < WORD;
 	if (number == choice->count)
 		return true;
 	alternative = &held->alternatives.items[choice->first + number];
@@ -522,7 +525,9 @@ static bool is_dead_in(struct held_parts *held, uint8_t concern, heap_type_id id
 	if (container == COUNTS) {
 		const struct counted_layout *layout = layout_of(types, id);
 
-		return offset >= layout->object && read_counts(held, layout, address) == GONE;
+		// The object that lies in the same block has parts of its own.
+		if (offset >= layout->object && read_counts(held, layout, address) == GONE)
+			return true;
 	}
 	if (type->kind == HEAP_TYPE_ARRAY) {
 		uint64_t size = heap_types_size(types, type->target);
