@@ -12,16 +12,21 @@
  * base that is not at the object's start has another offset to top, and never lies in the first
  * word of an object. A class without debug information becomes a type without members.
  *
+ * Debug information has no name of a lambda, and each compiler one of its own for a class that a template makes
+ * for it. Then the functions in the vtable tell the class: one of them has it as its receiver.
+ *
  * A vtable is looked up once, when the first block points to it: programs have many more vtables
  * than that.
  */
 #include "dumper/writer/infer/vtables.h"
 
 #include "dumper/writer/infer/class_names.h"
+#include "dumper/writer/scan/module_types.h"
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/demangle.h"
 #include "lib/base/search.h"
+#include "lib/types/templates.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -31,6 +36,7 @@
 enum {
 	CACHE = 4096, // a power of 2
 	MAX_NAME = 2048,
+	MAX_FUNCTIONS = 8,   // of a vtable, to be asked for their receivers
 	MAX_ENUMERATORS = 6, // among a class's arguments, to try all spellings
 };
 
@@ -172,6 +178,73 @@ static heap_type_id find_local(const struct vtables *vtables, const char *name)
 	return find_class(vtables, scope + 3);
 }
 
+// --- receivers ---------------------------------------------------------------
+
+static bool is_constant(const struct vtables *vtables, uint64_t address)
+{
+	const struct image_mapping *mapping = image_find(&vtables->capture->image, address);
+
+	return mapping && mapping->kind == IMAGE_FILE && address % 8 == 0;
+}
+
+static bool is_code(const struct vtables *vtables, uint64_t address)
+{
+	const struct image_mapping *mapping = image_find(&vtables->capture->image, address);
+
+	return mapping && (mapping->protection & 4);
+}
+
+// The pointee of a function's first parameter. What a damaged one would have told is lost.
+static heap_type_id find_receiver(struct vtables *vtables, uint64_t function)
+{
+	struct heap_types *types = &vtables->capture->snapshot.types;
+	struct module *module = modules_find(&vtables->capture->modules, function);
+	CLEANUP_FREE struct module_site_type *found = NULL;
+	const struct module_site_type *receiver;
+	struct heap_error *error;
+	size_t count = 0;
+
+	if (!module || !module->dwarf)
+		return HEAP_NO_TYPE;
+	error = module_site_types(module, function, types, &found, &count);
+	heap_error_destroy(error);
+	receiver = error ? NULL : module_site_receiver(found, count);
+	return receiver ? heap_types_strip(types, receiver->pointee) : HEAP_NO_TYPE;
+}
+
+// True if a class is an instance of the template that a name begins with.
+static bool is_instance(const struct heap_types *types, heap_type_id id, const char *name)
+{
+	const struct heap_type *type = &types->types[id];
+	const char *own = heap_types_string(types, type->name);
+	size_t length = strcspn(name, "<") + 1;
+
+	return (type->kind == HEAP_TYPE_CLASS || type->kind == HEAP_TYPE_STRUCT) &&
+	       type->size > 0 && strncmp(own, name, length) == 0 &&
+	       heap_template_length(own) == strlen(own);
+}
+
+// An instance of a template whose name has another spelling in debug information, as that for a lambda.
+static heap_type_id find_by_functions(struct vtables *vtables, const char *name, uint64_t table)
+{
+	if (!strchr(name, '<') || name[strlen(name) - 1] != '>')
+		return HEAP_NO_TYPE;
+	for (int i = 0; i < MAX_FUNCTIONS; i++) {
+		uint64_t function;
+
+		if (!image_read(&vtables->capture->image, table + (uint64_t)i * 8, &function, 8) ||
+		    !is_code(vtables, function))
+			return HEAP_NO_TYPE;
+
+		heap_type_id type = find_receiver(vtables, function);
+
+		if (type != HEAP_NO_TYPE &&
+		    is_instance(&vtables->capture->snapshot.types, type, name))
+			return type;
+	}
+	return HEAP_NO_TYPE;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *add_opaque(struct vtables *vtables, const char *name,
 				     heap_type_id *result)
@@ -196,8 +269,8 @@ static struct heap_error *add_opaque(struct vtables *vtables, const char *name,
 	return NULL;
 }
 
-// The class of a vtable's symbol.
-static heap_type_id resolve(struct vtables *vtables, const char *symbol)
+// The class of a vtable's symbol. @param table  where its functions begin
+static heap_type_id resolve(struct vtables *vtables, const char *symbol, uint64_t table)
 {
 	CLEANUP_FREE char *name = heap_demangle_vtable(symbol);
 	heap_type_id type = name ? find_class(vtables, name) : HEAP_NO_TYPE;
@@ -208,6 +281,8 @@ static heap_type_id resolve(struct vtables *vtables, const char *symbol)
 		type = find_with_enumerators(vtables, name);
 	if (type == HEAP_NO_TYPE)
 		type = find_local(vtables, name);
+	if (type == HEAP_NO_TYPE)
+		type = find_by_functions(vtables, name, table);
 	if (type == HEAP_NO_TYPE) {
 		// One class less, should memory be short.
 		struct heap_error *error = add_opaque(vtables, name, &type);
@@ -221,23 +296,10 @@ static heap_type_id resolve(struct vtables *vtables, const char *symbol)
 
 // --- memory ------------------------------------------------------------------
 
-static bool is_constant(const struct vtables *vtables, uint64_t address)
-{
-	const struct image_mapping *mapping = image_find(&vtables->capture->image, address);
-
-	return mapping && mapping->kind == IMAGE_FILE && address % 8 == 0;
-}
-
-static bool is_code(const struct vtables *vtables, uint64_t address)
-{
-	const struct image_mapping *mapping = image_find(&vtables->capture->image, address);
-
-	return mapping && (mapping->protection & 4);
-}
-
 // The class by type information: type_info's second word is its name, the type as symbols
 // have it, with a * before it if it is not to be compared by address.
-static heap_type_id find_by_information(struct vtables *vtables, uint64_t information)
+static heap_type_id find_by_information(struct vtables *vtables, uint64_t information,
+					uint64_t table)
 {
 	const struct image *image = &vtables->capture->image;
 	uint64_t words[2];
@@ -259,7 +321,7 @@ static heap_type_id find_by_information(struct vtables *vtables, uint64_t inform
 	if (!isdigit((unsigned char)*mangled) && !strchr("NSZ", *mangled))
 		return HEAP_NO_TYPE;
 	strcat(symbol, mangled);
-	return *mangled ? resolve(vtables, symbol) : HEAP_NO_TYPE;
+	return *mangled ? resolve(vtables, symbol, table) : HEAP_NO_TYPE;
 }
 
 static const struct vtable *find_symbol(const struct vtables *vtables, uint64_t word)
@@ -281,11 +343,11 @@ static heap_type_id look_up(struct vtables *vtables, uint64_t word)
 	    !image_read(&vtables->capture->image, word - 16, words, 16) || words[0] != 0)
 		return HEAP_NO_TYPE;
 	if (vtable)
-		return resolve(vtables, vtable->symbol);
+		return resolve(vtables, vtable->symbol, word);
 	if (!image_read(&vtables->capture->image, word, &words[2], 8) ||
 	    !is_code(vtables, words[2]))
 		return HEAP_NO_TYPE;
-	return find_by_information(vtables, words[1]);
+	return find_by_information(vtables, words[1], word);
 }
 
 void vtables_bounds(const struct vtables *vtables, uint64_t *low, uint64_t *high)
