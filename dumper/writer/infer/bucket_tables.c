@@ -15,19 +15,21 @@
 
 enum {
 	MAX_DEPTH = 12,
-	MAX_VISITS = 1024,     // members of one type
-	MAX_CANDIDATES = 24,   // of one place
-	MAX_ARGUMENTS = 8,     // of one template
-	MIN_BUCKET = 8,        // bytes
-	MAX_ALIGNMENT = 16,    // of buckets and control bytes
-	MAX_MORE = 64,         // control bytes beside those of the buckets
-	MORE_SHARE = 8,        // and one for so many buckets
-	MAX_SPREAD = 24,       // of their number between tables, by alignment and rounded sizes
-	MIN_PROVING = 4,       // buckets whose contents speak for a type
-	MIN_BUCKETS = 4,       // of one table: small structs have a few bytes behind one or two
-	MIN_EXACT_TYPED = 7,   // likewise behind a pointer to buckets
-	MIN_EXACT = 128,       // buckets of a table whose number does, where no content can
-	SAMPLES = 64,          // tables of a place
+	MAX_VISITS = 1024,   // members of one type
+	MAX_CANDIDATES = 24, // of one place
+	MAX_ARGUMENTS = 8,   // of one template
+	MIN_BUCKET = 8,      // bytes
+	MAX_ALIGNMENT = 16,  // of buckets and control bytes
+	MAX_MORE = 64,       // control bytes beside those of the buckets
+	MORE_SHARE = 8,      // and one for so many buckets
+	MAX_SPREAD = 24,     // of their number between tables, by alignment and rounded sizes
+	MIN_PROVING = 4,     // buckets whose contents speak for a type
+	MIN_BUCKETS = 4,     // of one table: small structs have a few bytes behind one or two
+	MIN_EXACT_TYPED = 7, // likewise behind a pointer to buckets
+	MIN_EXACT = 128,     // buckets of a table whose number does, where no content can
+	GROUP = 15,     // buckets that share 16 control bytes, one of which says what overflows
+	MIN_GROUPS = 2, // of a table whose number of buckets does
+	SAMPLES = 64,   // tables of a place
 	CHECKED_BUCKETS = 128, // of a table
 	AGREEING_SIZED = 20,   // per cent of the buckets, where sizes agree, too
 	AGREEING = 90,         // per cent of the tables, and of the buckets that say anything
@@ -523,6 +525,17 @@ static void compare_buckets(const struct search *search, const struct heap_part 
 	}
 }
 
+// True for a number of buckets that hash tables have, of one bucket or a group more than that for each value of some
+// bits of the hash. The last bucket of all groups may be missing: its control byte marks the end.
+static bool is_number_of_table(uint64_t count, bool is_typed)
+{
+	uint64_t least = is_typed ? MIN_EXACT_TYPED : MIN_EXACT, groups = (count + 1) / GROUP;
+
+	if (count >= least && ((count & (count - 1)) == 0 || (count & (count + 1)) == 0))
+		return true;
+	return (count + 1) % GROUP == 0 && groups >= MIN_GROUPS && (groups & (groups - 1)) == 0;
+}
+
 // Counts a table whose sizes agree.
 static void count_table(const struct inference *inference, const struct table *table,
 			const struct place *place, const struct heap_part *part,
@@ -544,9 +557,8 @@ static void count_table(const struct inference *inference, const struct table *t
 		evidence->least_more = more;
 	if (more > evidence->most_more)
 		evidence->most_more = more;
-	evidence->is_exact |= count >= (place->is_typed ? MIN_EXACT_TYPED : MIN_EXACT) &&
-			      inference_slack(inference, table->object) == 0 &&
-			      ((count & (count - 1)) == 0 || (count & (count + 1)) == 0);
+	evidence->is_exact |= inference_slack(inference, table->object) == 0 &&
+			      is_number_of_table(count, place->is_typed);
 }
 
 static struct evidence weigh(const struct search *search, size_t first, size_t end,

@@ -137,8 +137,11 @@ static struct heap_error *add_part(struct inference *inference, const struct hin
 	struct heap_part *known = &pools->parts[found];
 	bool is_changed = known->evidence == HEAP_EVIDENCE_NONE; // in this level, already
 
-	// A pointer there may be the first member of a struct, which says more.
-	if (part.type == known->type || pool_arrays_is(inference, &part) ||
+	// A pointer there may be the first member of a struct, which says more. A union that only delays a
+	// constructor says no more than what it constructs.
+	if (part.type == known->type ||
+	    layouts_whole_member(&inference->layouts, part.type) == known->type ||
+	    pool_arrays_is(inference, &part) ||
 	    !(pool_arrays_is(inference, known) ||
 	      claims_prefer(&inference->layouts, part.type, known->type)))
 		return NULL;
