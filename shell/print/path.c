@@ -4,6 +4,7 @@
 #include "lib/base/cleanup.h"
 #include "shell/print/describe.h"
 #include "shell/print/field.h"
+#include "shell/print/part.h"
 
 #include <inttypes.h>
 
@@ -72,13 +73,21 @@ static size_t count_alike(const struct heap_snapshot *snapshot, const struct hea
 	return alike;
 }
 
+// The field of a step, in the part of a pool that it is in: of its type is the value that holds what follows.
 static const char *path_field(struct session *session, const struct heap_path *path, size_t step)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
+	heap_object_id object = path_object(snapshot, path, step);
+	uint64_t offset = (uint64_t)snapshot->edge_slot[path->edges[step]] * 8;
+	const struct heap_part *part = heap_snapshot_part_at(snapshot, object, offset);
+	const char *field;
 
-	return field_brief(session,
-			   field_of_object(session, path_object(snapshot, path, step),
-					   (uint64_t)snapshot->edge_slot[path->edges[step]] * 8));
+	if (!part)
+		return field_brief(session, field_of_object(session, object, offset));
+	field = field_brief(session, field_of_part(session, part, offset));
+	return output_is_json(session->output)
+		       ? field
+		       : session_format(session, "%s of %s", field, part_describe(session, part));
 }
 
 static void print_step(struct session *session, const struct heap_path *path, size_t step,
