@@ -540,6 +540,15 @@ static struct heap_error *withdraw_matches(struct merge *merge)
 
 // --- (c) all others ------------------------------------------------------------------------
 
+// The line of a type without a name in a source file: lambdas that capture the same are several types, as are structs
+// of several typedefs. Versions of a header have one type in several lines: 0, as for types that have no line.
+static uint32_t source_line(const struct heap_types *types, const struct heap_type *type)
+{
+	const char *extension = strrchr(heap_types_string(types, type->file), '.');
+
+	return extension && (extension[1] == 'c' || extension[1] == 'C') ? type->line : 0;
+}
+
 static uint64_t hash_exactly(const struct merge *merge, heap_type_id id)
 {
 	const struct heap_type *type = &merge->from->types[id];
@@ -551,6 +560,7 @@ static uint64_t hash_exactly(const struct merge *merge, heap_type_id id)
 		return heap_hash_mix(hash, merge->hashes[id]);
 	if (!heap_types_has_members(type))
 		return heap_hash_mix(hash, merge->map[type->target]);
+	hash = heap_hash_mix(hash, source_line(merge->from, type));
 	for (uint32_t i = 0; i < type->members; i++) {
 		const struct heap_member *member = &merge->from->members[type->first_member + i];
 
@@ -569,6 +579,8 @@ static bool same_exactly(const struct merge *merge, heap_type_id mine_id, heap_t
 		return false;
 	if (!heap_types_has_members(mine))
 		return mine->kind == HEAP_TYPE_ENUM || mine->target == merge->map[theirs->target];
+	if (source_line(merge->types, mine) != source_line(merge->from, theirs))
+		return false;
 	for (uint32_t i = 0; i < mine->members; i++)
 		if (merge->types->members[mine->first_member + i].type !=
 		    merge->map[merge->from->members[theirs->first_member + i].type])

@@ -32,4 +32,43 @@ for my $way ('g++ -O0', 'g++ -O2', 'clang++ -O0', 'clang++ -O2', 'clang++ -O0 -s
         }
     }
 }
+
+# Lambdas that capture the same are several types.
+my $source = <<'END';
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+struct Widget { std::string title; int clicks; };
+std::vector<std::function<void(int)>> one, two, three;
+static void first(std::shared_ptr<Widget> w) { one.push_back([w](int n) { w->clicks += n; }); }
+static void second(std::shared_ptr<Widget> w) { two.push_back([w](int n) { w->clicks -= n; }); }
+static void third(std::shared_ptr<Widget> w) { three.push_back([w](int n) { w->clicks += n; }); }
+int main()
+{
+	for (int i = 0; i < 18; i++)
+		(i < 5 ? first : i < 11 ? second : third)(std::make_shared<Widget>());
+	puts("ready");
+	fflush(stdout);
+	return getchar();
+}
+END
+my %own = ('lambdas.cc:8' => 5, 'lambdas.cc:9' => 6, 'lambdas.cc:10' => 7);
+my $refusal = Heapsh::attach_refusal();
+Heapsh::write_file("$directory/lambdas.cc", $source);
+for my $way ('g++ -O0', 'g++ -O2', 'clang++ -O0', 'clang++ -O2') {
+    my ($compiler) = split ' ', $way;
+  SKIP: {
+        skip "there is no $compiler", 1 unless has($compiler);
+        my $program = "$directory/lambdas-" . $way =~ s/\W//gr;
+        system("$way -std=c++17 -g -o $program $directory/lambdas.cc") == 0 or die;
+        my %count;
+        $count{ $_->{type} =~ s/.*\((.*)\)$/$1/r }++ for @{ Heapsh::ask_json(Heapsh->start($program)->capture, 'find', 'evidence', 'site', 'size', 16)->{objects} };
+        is_deeply \%count, \%own, "$way: lambdas are known by their lines" or diag explain \%count;
+        skip $refusal, 1 if $refusal;
+        my $attached = Heapsh->start($program, bare => 1)->attach_and_finish;
+        is Heapsh::ask_json($attached, qw(find --count type std::_Any_data))->{count}, 0, "$way, attach: none is what its function has to call it by";
+    }
+}
 done_testing;

@@ -360,6 +360,24 @@ static void unnamed_structs_are_compared_by_layout(void **state)
 	assert_int_equal(types.count, 4);
 }
 
+static void unnamed_structs_of_two_lines_are_two(void **state)
+{
+	(void)state;
+	heap_type_id ids[6];
+
+	// Those of a header are one: it may have several versions.
+	for (int i = 0; i < 6; i++) {
+		ids[i] = add(&other, HEAP_TYPE_STRUCT, "", 4, 0);
+		member(&other, ids[i], i < 3 ? "a" : "b", add_int(&other), 0);
+		other.types[ids[i]].file = string(&other, i < 3 ? "a.cc" : "a.h");
+		other.types[ids[i]].line = i % 3 == 2 ? 7 : 5;
+	}
+	merge();
+	assert_int_equal(map[ids[0]], map[ids[1]]);
+	assert_int_not_equal(map[ids[0]], map[ids[2]]);
+	assert_int_equal(map[ids[3]], map[ids[5]]);
+}
+
 static void enums_are_compared_by_values(void **state)
 {
 	(void)state;
@@ -676,10 +694,11 @@ UNIT_TESTS("types", TEST(strings_are_kept_once), TEST(strings_of_a_table_without
 	   TEST(holders_of_different_structs_stay_two), TEST(declaration_becomes_the_definition),
 	   TEST(declaration_finds_the_definition), TEST(declaration_of_an_ambiguous_name_stays_one),
 	   TEST(resolve_leads_pointers_to_the_definition),
-	   TEST(unnamed_structs_are_compared_by_layout), TEST(enums_are_compared_by_values),
-	   TEST(merges_into_a_table_that_was_loaded), TEST(what_contains_itself_ends),
-	   TEST(deep_chains_end), TEST(sizes_go_through_typedefs_and_arrays),
-	   TEST(names_are_as_in_c), TEST(unnamed_structs_are_known_by_their_typedef),
-	   TEST(names_are_cut_as_snprintf_does), TEST(names_of_endless_types_end),
-	   TEST(finds_by_name_keyword_and_glob), TEST(visits_all_pointer_slots),
-	   TEST(visit_of_a_doubling_type_ends), TEST(a_single_element_is_flexible_behind_a_header))
+	   TEST(unnamed_structs_are_compared_by_layout), TEST(unnamed_structs_of_two_lines_are_two),
+	   TEST(enums_are_compared_by_values), TEST(merges_into_a_table_that_was_loaded),
+	   TEST(what_contains_itself_ends), TEST(deep_chains_end),
+	   TEST(sizes_go_through_typedefs_and_arrays), TEST(names_are_as_in_c),
+	   TEST(unnamed_structs_are_known_by_their_typedef), TEST(names_are_cut_as_snprintf_does),
+	   TEST(names_of_endless_types_end), TEST(finds_by_name_keyword_and_glob),
+	   TEST(visits_all_pointer_slots), TEST(visit_of_a_doubling_type_ends),
+	   TEST(a_single_element_is_flexible_behind_a_header))

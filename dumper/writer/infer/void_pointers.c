@@ -523,6 +523,22 @@ static bool may_all_be(const struct search *search, const struct void_place *pla
 	       are_enough(agreeing, place->kept, AGREEING);
 }
 
+// True if a type is what has the pointer, or a part of that: functions get such, too. What std::function calls gets the
+// union in it that has the pointer to the functor.
+static bool has_pointer(const struct layouts *layouts, const struct void_place *place,
+			heap_type_id type)
+{
+	uint64_t size = layouts_size(layouts, type);
+
+	if (type == place->type)
+		return true;
+	for (uint64_t before = 0; before < size && before <= place->offset; before += 8) {
+		if (layouts_has(layouts, place->type, type, place->offset - before))
+			return true;
+	}
+	return false;
+}
+
 // Finds the only struct that the callback, or the functions of a table, handle and that the targets may be.
 static bool find_handled(const struct search *search, struct void_place *place)
 {
@@ -538,9 +554,8 @@ static bool find_handled(const struct search *search, struct void_place *place)
 	for (uint32_t i = 0; functions && i < functions->receivers; i++) {
 		heap_type_id type = tables->receivers.items[functions->first_receiver + i].type;
 
-		// Functions get what has the pointer, too.
-		if (type == place->type || type == found ||
-		    !layouts_is_compound(&inference->layouts, type) ||
+		if (type == found || !layouts_is_compound(&inference->layouts, type) ||
+		    has_pointer(&inference->layouts, place, type) ||
 		    !may_all_be(search, place, type))
 			continue;
 		if (found != HEAP_NO_TYPE)
