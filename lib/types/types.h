@@ -278,6 +278,9 @@ heap_type_id heap_types_counted(const struct heap_types *types, heap_type_id typ
 heap_type_id heap_types_prefixed(const struct heap_types *types, heap_type_id type,
 				 uint64_t *bytes);
 
+/** True if nothing of a value lies in its first word but empty classes: that which compares for a std::map, and padding. */
+bool heap_types_begins_with_hole(const struct heap_types *types, heap_type_id type);
+
 /**
  * Recognizes the block that std::make_shared() makes for a T: reference counts, then the T
  * (std::_Sp_counted_ptr_inplace of libstdc++, std::__shared_ptr_emplace of libc++).

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Maps in blocks of objects that were deleted. A map leaves the first word of its block alone, where the pointer to
-// the vtable of such an object remains.
+// Maps in blocks of objects that were deleted. A map leaves its first word alone, where the pointer to the vtable of
+// such an object remains, or one to what it has led to.
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -50,7 +50,18 @@ struct Value {
 	};
 };
 
+struct Item {
+	long number;
+};
+
+struct Index {
+	std::map<int, Field> fields;
+	std::set<long> keys;
+};
+
 std::vector<Value> documents;
+std::vector<std::unique_ptr<Item>> items;
+std::vector<std::unique_ptr<Index>> indexes;
 std::vector<std::unique_ptr<std::set<long>>> sets;
 std::vector<std::unique_ptr<Shape>> shapes;
 
@@ -60,6 +71,34 @@ void delete_squares()
 
 	for (int i = 0; i < 4 * DOCUMENTS; i++)
 		squares.push_back(std::make_unique<Square>());
+}
+
+// Leaves pointers to items in each word of free blocks.
+void leave_pointers()
+{
+	struct Leads {
+		Item *to[sizeof(Index) / sizeof(Item *)];
+	};
+	std::vector<std::unique_ptr<Leads>> list;
+
+	for (int i = 0; i < DOCUMENTS; i++)
+		items.push_back(std::make_unique<Item>());
+	for (int i = 0; i < 2 * DOCUMENTS; i++) {
+		list.push_back(std::make_unique<Leads>());
+		for (Item *volatile &word : list.back()->to)
+			word = items[i % DOCUMENTS].get();
+	}
+}
+
+void fill_indexes()
+{
+	for (int i = 0; i < DOCUMENTS; i++) {
+		indexes.emplace_back(new Index);
+		for (int key = 0; key < i % 3; key++) {
+			indexes.back()->fields[key].number = key;
+			indexes.back()->keys.insert(key);
+		}
+	}
 }
 
 void fill()
@@ -87,6 +126,10 @@ int main()
 	sets.reserve(DOCUMENTS);
 	delete_squares();
 	fill();
+	items.reserve(DOCUMENTS);
+	indexes.reserve(DOCUMENTS);
+	leave_pointers();
+	fill_indexes();
 	std::puts("ready");
 	std::fflush(stdout);
 	return std::getchar();

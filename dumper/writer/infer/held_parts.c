@@ -20,6 +20,7 @@ enum {
 	DEQUE_SIZE = 80,
 	SPLIT_DEQUE_SIZE = 48,
 	WEAK_SIZE = 16,
+	TREE_SIZE = 48,
 	KNOWN = 256, // entries of a cache, a power of two
 };
 
@@ -33,6 +34,7 @@ enum container {
 	WEAK,        // a pointer that does not hold its object
 	COUNTS,      // of pointers to an object, which may be a part of them
 	FILLED,      // a header whose array is used up to a count
+	TREE,        // libstdc++'s, of a map or set, which begins with what compares
 };
 
 enum concern {
@@ -44,6 +46,7 @@ enum concern {
 	HAS_SPARES = 16, // elements behind its last one
 	HAS_WEAK = 32,   // pointers that do not hold anything
 	HAS_GONE = 64,   // pointers to objects that may be gone
+	HAS_HOLES = 128, // words in which nothing lies
 };
 
 struct choice {
@@ -157,6 +160,8 @@ static enum container container_of_type(const struct heap_types *types, heap_typ
 	if (heap_template_is_standard(name, "vector<") &&
 	    !heap_template_is_standard(name, "vector<bool,"))
 		return VECTOR;
+	if (type->size == TREE_SIZE && heap_template_is_standard(name, "_Rb_tree<"))
+		return heap_types_begins_with_hole(types, id) ? TREE : NO_CONTAINER;
 	if (!heap_template_is_standard(name, "deque<"))
 		return NO_CONTAINER;
 	return type->size == DEQUE_SIZE         ? DEQUE
@@ -178,6 +183,7 @@ static uint8_t ask_concern(struct held_parts *held, heap_type_id id)
 		[SPLIT_DEQUE] = ASKED | HAS_OWNERS,
 		[WEAK] = ASKED | HAS_WEAK | HAS_GONE,
 		[COUNTS] = ASKED | HAS_GONE,
+		[TREE] = ASKED | HAS_HOLES,
 	};
 	const struct heap_types *types = held->types;
 	heap_type_id stripped = heap_types_strip(types, id);
@@ -371,6 +377,19 @@ static bool is_string(const struct held_parts *held, uint64_t address)
 	       words[1] <= words[2] && words[2] < objects_size(objects, text);
 }
 
+// True if there is a tree at an address: its header and its root lead to each other, or it is empty.
+static bool is_tree(const struct held_parts *held, uint64_t address)
+{
+	const uint64_t header = address + WORD;
+	uint64_t words[TREE_SIZE / WORD] = { 0 }, back = 0;
+
+	pages_read(held->pages, address, words, sizeof(words));
+	if (words[2] == 0)
+		return words[3] == header && words[4] == header && words[5] == 0;
+	pages_read(held->pages, words[2] + WORD, &back, sizeof(back));
+	return back == header;
+}
+
 static bool is_dead_in(struct held_parts *held, uint8_t concern, heap_type_id id, uint64_t address,
 		       uint64_t offset, int depth);
 
@@ -517,6 +536,8 @@ static bool is_dead_in(struct held_parts *held, uint8_t concern, heap_type_id id
 
 	if (container == STRING)
 		return offset >= STRING_BUFFER && offset < STRING_SIZE && is_string(held, address);
+	if (container == TREE)
+		return offset < WORD && is_tree(held, address);
 	if (container == CHOICE) // what lies behind it belongs to the next one of an array
 		return offset < type->size &&
 		       is_dead_in_choice(held, concern, id, address, offset, depth);
@@ -572,7 +593,7 @@ static bool is_dead(struct held_parts *held, uint8_t concern, heap_type_id type,
 bool held_parts_is_dead(struct held_parts *held, heap_type_id type, uint64_t address,
 			uint64_t offset)
 {
-	const uint8_t concern = HAS_STRINGS | HAS_CHOICES | HAS_WEAK | HAS_GONE;
+	const uint8_t concern = HAS_STRINGS | HAS_CHOICES | HAS_WEAK | HAS_GONE | HAS_HOLES;
 
 	return address != 0 && type != HEAP_NO_TYPE && (concern_of(held, type) & concern) &&
 	       is_dead(held, concern, type, address, offset);

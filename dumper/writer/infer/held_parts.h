@@ -7,6 +7,7 @@
  * pointers lie: such words are dead.
  *
  *	std::string            its own buffer, while a long text is elsewhere
+ *	std::map, set          the word of what compares, if that is an empty class
  *	std::optional          the value, while there is none
  *	std::variant           what only other alternatives use
  *	std::weak_ptr          all: it holds nothing, but its counts, once the object is gone
