@@ -57,7 +57,7 @@ static struct heap_error *find_frame_base(struct cast_places *places,
 	if (list.count != 1)
 		return NULL;
 	base = heap_dwarf_locations_expression(locations, &list.locations[0]);
-	if (MOVE_CFA && base.count == 1 && base.operations->code == DW_OP_call_frame_cfa) {
+	if (MOVE_CFA > 0 && base.count == 1 && base.operations->code == DW_OP_call_frame_cfa) {
 		places->has_frame = true;
 		places->frame_base = MOVE_CFA;
 	} else if (find_register(base) == MOVE_FRAME_POINTER) {
