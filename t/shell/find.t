@@ -240,7 +240,7 @@ fails_with $file, 'find size >', 'heapsh: size >: not a size such as 64, >4K or 
 fails_with $file, 'find age old', 'heapsh: age old: not a duration such as >10s, <5m, >=2h', 2;
 fails_with $file, 'find evidence faith',
     'heapsh: evidence faith: not one of none, declared, vtable, pointer, embedding, site, vote,'
-    . ' pool, tag, methods', 2;
+    . ' pool, tag, methods, shape, cast', 2;
 fails_with $file, q{find string ''}, 'heapsh: string: the text is empty', 2;
 fails_with $file, 'find points-to 0x10', 'heapsh: 0x10: no live object is there', 1;
 done_testing;

@@ -41,7 +41,7 @@ my @mistakes = (
     # Filters, and names in them.
     ['find typ node',       'typ: no such filter; did you mean type?', 2],
     ['find table',          'table: no such filter; did you mean type table?', 2],
-    ['find evidence vtabel', 'evidence vtabel: not one of none, declared, vtable, pointer, embedding, site, vote, pool, tag, methods; did you mean vtable?', 2],
+    ['find evidence vtabel', 'evidence vtabel: not one of none, declared, vtable, pointer, embedding, site, vote, pool, tag, methods, shape, cast; did you mean vtable?', 2],
     ['find type tabel',     'tabel: no such type in the snapshot; did you mean struct table?', 1],
     ['find type struct tabel', 'struct tabel: no such type in the snapshot; did you mean struct table?', 1],
     ['find type TABLE',     'TABLE: no such type in the snapshot; did you mean struct table?', 1],
