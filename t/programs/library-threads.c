@@ -160,21 +160,26 @@ static int find_copy(void)
 static void tell_policy(void)
 {
 	struct sched_param parameters = { .sched_priority = 10 };
-	int copy = 0;
+	int copy = 0, policy = -1, nice = 0;
 
 	if (setpriority(PRIO_PROCESS, 0, -5) != 0 ||
 	    sched_setscheduler(0, SCHED_FIFO, &parameters) != 0) {
 		puts("may not");
 		return;
 	}
-	if (heapsnap_dump(NULL) != 0)
-		puts("no snapshot");
-	for (int i = 0; i < DESCRIPTORS && !copy; i++)
-		copy = find_copy();
-	printf("copy %d %d, program %d %d\n", copy ? sched_getscheduler(copy) : -1,
-	       getpriority(PRIO_PROCESS, (id_t)copy), sched_getscheduler(0),
+	// A copy may have ended before it is found, or before it is asked.
+	for (int round = 0; round < 50 && policy < 0; round++) {
+		if (heapsnap_dump(NULL) != 0)
+			puts("no snapshot");
+		copy = 0;
+		for (int i = 0; i < DESCRIPTORS && !copy; i++)
+			copy = find_copy();
+		nice = copy ? getpriority(PRIO_PROCESS, (id_t)copy) : 0;
+		policy = copy ? sched_getscheduler(copy) : -1;
+		heapsnap_wait();
+	}
+	printf("copy %d %d, program %d %d\n", policy, nice, sched_getscheduler(0),
 	       getpriority(PRIO_PROCESS, 0));
-	heapsnap_wait();
 }
 
 static void tell_rights(void)
