@@ -58,6 +58,9 @@ __attribute__((noinline)) static void clear_stack(void)
 
 int main(void)
 {
+	// Without debug information of libc its buffers would have no type either.
+	setvbuf(stdin, NULL, _IONBF, 0);
+	setvbuf(stdout, NULL, _IONBF, 0);
 	for (int i = 0; i < REQUESTS; i++)
 		serve();
 	for (int i = 0; i < SAMPLES; i++)
