@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/complete.h"
 
+#include "lib/snapshot/evidence.h"
 #include "shell/command.h"
 #include "shell/export/export.h"
 #include "shell/series/series.h"
@@ -26,10 +27,6 @@ static const char *const filter_words[] = {
 static const char *const text_options[] = { "--regex", "--exact", "-i", NULL };
 
 static const char *const common_options[] = { "--json", "--each", NULL };
-
-static const char *const evidence_words[] = { "none",  "declared", "vtable", "pointer", "embedding",
-					      "site",  "vote",     "pool",   "tag",     "methods",
-					      "shape", "cast",     NULL };
 
 // Readline's functions get no context.
 static struct session *session;
@@ -160,6 +157,12 @@ static void offer_objects(struct offers *offers, const char *whole)
 
 // --- filters -----------------------------------------------------------------------
 
+static void offer_evidence(struct offers *offers)
+{
+	for (int i = 0; i < HEAP_EVIDENCE_KINDS; i++)
+		offer(offers, heap_evidence_name((enum heap_evidence)i));
+}
+
 static bool begins_type(const char *word)
 {
 	return strcmp(word, "type") == 0 || strcmp(word, "struct") == 0 ||
@@ -208,7 +211,7 @@ static bool offer_for_filter(struct offers *offers, const struct context *contex
 	if (strcmp(filter, "site") == 0 || strcmp(filter, "frame") == 0)
 		offer_places(offers, session, *filter == 'f');
 	else if (strcmp(filter, "evidence") == 0)
-		offer_each(offers, evidence_words);
+		offer_evidence(offers);
 	else if (strcmp(filter, "module") == 0)
 		offer_modules(offers, session);
 	else if (strcmp(filter, "local") == 0)

@@ -7,11 +7,11 @@
 #include "dumper/base/system.h"
 #include "dumper/base/thread_call.h"
 #include "dumper/capture/timer.h"
+#include "dumper/host/next_function.h"
 #include "dumper/host/sandbox.h"
 #include "dumper/host/system_call.h"
 #include "dumper/trace/trace.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <grp.h>
 #include <stddef.h>
@@ -34,11 +34,6 @@ static struct {
 	int (*initgroups)(const char *, gid_t);
 	int (*capset)(void *, const void *);
 } next;
-
-static void find(void *function, const char *name)
-{
-	*(void **)function = dlsym(RTLD_NEXT, name);
-}
 
 // Has our threads do as this one did. A child of vfork() is no owner: its parent keeps its rights.
 static void call_in_threads(long number, const long *arguments)
@@ -70,15 +65,15 @@ void heapsnap_rights_init(void)
 {
 	if (next.capset)
 		return;
-	find(&next.setuid, "setuid");
-	find(&next.setreuid, "setreuid");
-	find(&next.setresuid, "setresuid");
-	find(&next.setgid, "setgid");
-	find(&next.setregid, "setregid");
-	find(&next.setresgid, "setresgid");
-	find(&next.setgroups, "setgroups");
-	find(&next.initgroups, "initgroups");
-	find(&next.capset, "capset");
+	heapsnap_find_next(&next.setuid, "setuid");
+	heapsnap_find_next(&next.setreuid, "setreuid");
+	heapsnap_find_next(&next.setresuid, "setresuid");
+	heapsnap_find_next(&next.setgid, "setgid");
+	heapsnap_find_next(&next.setregid, "setregid");
+	heapsnap_find_next(&next.setresgid, "setresgid");
+	heapsnap_find_next(&next.setgroups, "setgroups");
+	heapsnap_find_next(&next.initgroups, "initgroups");
+	heapsnap_find_next(&next.capset, "capset");
 	heapsnap_system_call_tell(after_prctl);
 }
 

@@ -6,12 +6,12 @@
 #include "dumper/heapsnap.h"
 #include "dumper/base/process.h"
 #include "dumper/base/report.h"
+#include "dumper/host/next_function.h"
 #include "dumper/host/sandbox.h"
 #include "dumper/base/settings.h"
 #include "dumper/base/system.h"
 #include "dumper/base/owner.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
@@ -51,23 +51,18 @@ static struct {
 	int (*signalfd)(int, const sigset_t *, int);
 } next;
 
-static void find(void *function, const char *name)
-{
-	*(void **)function = dlsym(RTLD_NEXT, name);
-}
-
 void heapsnap_signals_init(void)
 {
 	if (next.signalfd)
 		return;
-	find(&next.sigaction, "sigaction");
-	find(&next.signal, "signal");
-	find(&next.sysv_signal, "__sysv_signal");
-	find(&next.sigset, "sigset");
-	find(&next.sigwait, "sigwait");
-	find(&next.sigwaitinfo, "sigwaitinfo");
-	find(&next.sigtimedwait, "sigtimedwait");
-	find(&next.signalfd, "signalfd");
+	heapsnap_find_next(&next.sigaction, "sigaction");
+	heapsnap_find_next(&next.signal, "signal");
+	heapsnap_find_next(&next.sysv_signal, "__sysv_signal");
+	heapsnap_find_next(&next.sigset, "sigset");
+	heapsnap_find_next(&next.sigwait, "sigwait");
+	heapsnap_find_next(&next.sigwaitinfo, "sigwaitinfo");
+	heapsnap_find_next(&next.sigtimedwait, "sigtimedwait");
+	heapsnap_find_next(&next.signalfd, "signalfd");
 }
 
 // NULL if the signal is not claimed.

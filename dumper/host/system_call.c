@@ -2,9 +2,9 @@
 #include "dumper/host/system_call.h"
 
 #include "dumper/heapsnap.h"
+#include "dumper/host/next_function.h"
 #include "dumper/host/signals.h"
 
-#include <dlfcn.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <sys/prctl.h>
@@ -26,7 +26,7 @@ static void (*of_rights)(const long *arguments);
 void *heapsnap_find_syscall(void)
 {
 	if (!heapsnap_next_syscall)
-		heapsnap_next_syscall = dlsym(RTLD_NEXT, "syscall");
+		heapsnap_find_next(&heapsnap_next_syscall, "syscall");
 	return heapsnap_next_syscall;
 }
 
@@ -35,7 +35,7 @@ void heapsnap_system_call_init(void)
 	if (next_prctl)
 		return;
 	heapsnap_find_syscall();
-	*(void **)&next_prctl = dlsym(RTLD_NEXT, "prctl");
+	heapsnap_find_next(&next_prctl, "prctl");
 }
 
 void heapsnap_system_call_take(heapsnap_taken_call_function *function)
@@ -48,7 +48,7 @@ void heapsnap_system_call_tell(void (*function)(const long *arguments))
 	of_rights = function;
 }
 
-// What a thread gives up for good, and for itself alone.
+// True for what a thread gives up for good, and for itself alone.
 static bool gives_up_rights(int option)
 {
 	return option == PR_SET_NO_NEW_PRIVS || option == PR_CAPBSET_DROP ||

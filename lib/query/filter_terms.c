@@ -446,11 +446,12 @@ static struct heap_error *parse_evidence(const struct heap_filter_parsing *parsi
 	}
 
 	CLEANUP_FREE char *hint = heap_nearest_hint(&nearest);
+	CLEANUP_FREE char *list = heap_evidence_list();
 
-	return heap_error_create(HEAP_ERROR_ARGUMENT,
-				 "evidence %s: not one of none, declared, vtable, pointer, "
-				 "embedding, site, vote, pool, tag, methods, shape, cast%s",
-				 word, hint ? hint : "");
+	if (!list)
+		return heap_error_out_of_memory();
+	return heap_error_create(HEAP_ERROR_ARGUMENT, "evidence %s: not one of %s%s", word, list,
+				 hint ? hint : "");
 }
 
 HEAP_MUST_CHECK

@@ -9,4 +9,7 @@
 /** The name of a kind of evidence, in filters and answers: "vtable", "pointer"... */
 const char *heap_evidence_name(enum heap_evidence evidence);
 
+/** The names of all kinds, "none, declared, vtable...": malloc'd; NULL: out of memory. */
+char *heap_evidence_list(void);
+
 #endif

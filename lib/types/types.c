@@ -185,6 +185,20 @@ heap_type_id heap_types_strip(const struct heap_types *types, heap_type_id type)
 	return HEAP_NO_TYPE;
 }
 
+bool heap_types_is_pointer(const struct heap_types *types, heap_type_id type)
+{
+	uint8_t kind = types->types[heap_types_strip(types, type)].kind;
+
+	return kind == HEAP_TYPE_POINTER || kind == HEAP_TYPE_REFERENCE;
+}
+
+heap_type_id heap_types_pointee(const struct heap_types *types, heap_type_id type)
+{
+	return heap_types_is_pointer(types, type)
+		       ? types->types[heap_types_strip(types, type)].target
+		       : HEAP_NO_TYPE;
+}
+
 uint64_t heap_types_size(const struct heap_types *types, heap_type_id type)
 {
 	uint64_t count = 1, size;

@@ -201,6 +201,12 @@ static inline bool heap_types_has_members(const struct heap_type *type)
 /** Removes typedefs, const, volatile and atomic from a type. */
 heap_type_id heap_types_strip(const struct heap_types *types, heap_type_id type);
 
+/** True for pointers and references, whatever their names. */
+bool heap_types_is_pointer(const struct heap_types *types, heap_type_id type);
+
+/** The type that such a type leads to, as declared; HEAP_NO_TYPE: it is none, or leads to void. */
+heap_type_id heap_types_pointee(const struct heap_types *types, heap_type_id type);
+
 /** Bytes of one value of the type, through typedefs and arrays; 0 if unknown. */
 uint64_t heap_types_size(const struct heap_types *types, heap_type_id type);
 

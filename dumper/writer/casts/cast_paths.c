@@ -42,7 +42,7 @@ static int compare_paths(const struct cast_path *a, const struct cast_path *b)
 	return (a->member.offset > b->member.offset) - (a->member.offset < b->member.offset);
 }
 
-// Of equal paths the one that was found first comes first.
+// The one of equal paths that was found first comes first.
 static int compare(const void *left, const void *right)
 {
 	const struct cast_path *a = left, *b = right;

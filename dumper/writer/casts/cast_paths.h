@@ -21,7 +21,6 @@ enum cast_path_kind {
 	CAST_STORES,  /**< a function keeps the parameter in the member */
 	CAST_RETURNS, /**< it returns the member */
 	CAST_TAKES,   /**< it is called with the member as that parameter */
-	CAST_PATHS,
 };
 
 /** One end of a path: what a function gets or returns. */

@@ -3,16 +3,16 @@
 
 #include "dumper/writer/base/progress.h"
 #include "dumper/writer/base/supervisor.h"
+#include "dumper/writer/casts/code_casts.h"
 #include "dumper/writer/scan/module_types.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/search.h"
 #include "lib/dwarf/dwarf_file_units.h"
-#include "dumper/writer/casts/code_casts.h"
 
 #include <stdlib.h>
 
 enum {
-	MAX_DEPTH = 4,        // of structs in structs
+	MAX_DEPTH = 8,        // of structs and arrays in each other
 	MAX_MEMBERS = 4096,   // that are looked at, of a holder
 	MAX_CASTS = 1 << 20,  // before equal ones are joined
 	MAX_DEBUG = 64 << 20, // bytes of .debug_info: 30 MB of it take a second, once
@@ -32,14 +32,10 @@ static void release(struct search *search)
 // --- in code ---------------------------------------------------------------------------------
 
 // The struct that a pointer leads to; HEAP_NO_TYPE: it is none, or leads to none.
-static heap_type_id pointee_of(const struct heap_types *types, heap_type_id id)
+static heap_type_id struct_of(const struct heap_types *types, heap_type_id id)
 {
-	const struct heap_type *type = &types->types[heap_types_strip(types, id)];
-	heap_type_id pointee;
+	heap_type_id pointee = heap_types_strip(types, heap_types_pointee(types, id));
 
-	if (type->kind != HEAP_TYPE_POINTER && type->kind != HEAP_TYPE_REFERENCE)
-		return HEAP_NO_TYPE;
-	pointee = heap_types_strip(types, type->target);
 	return heap_types_has_members(&types->types[pointee]) && types->types[pointee].size > 0
 		       ? pointee
 		       : HEAP_NO_TYPE;
@@ -57,13 +53,15 @@ static bool has_void_pointer(const struct heap_types *types, heap_type_id id, in
 {
 	const struct heap_type *type = &types->types[heap_types_strip(types, id)];
 
-	while (type->kind == HEAP_TYPE_ARRAY)
-		type = &types->types[heap_types_strip(types, type->target)];
 	if (is_void_pointer(types, type))
 		return true;
-	if (!heap_types_has_members(type) || depth == MAX_DEPTH)
+	if (depth == MAX_DEPTH)
 		return false;
-	for (uint32_t i = 0; i<type->members && * left> 0; i++) {
+	if (type->kind == HEAP_TYPE_ARRAY)
+		return has_void_pointer(types, type->target, depth + 1, left);
+	if (!heap_types_has_members(type))
+		return false;
+	for (uint32_t i = 0; *left != 0 && i < type->members; i++) {
 		--*left;
 		if (has_void_pointer(types, types->members[type->first_member + i].type, depth + 1,
 				     left))
@@ -77,7 +75,7 @@ static unsigned find_roles(void *context, uint64_t place)
 	struct search *search = context;
 	struct heap_types *types = &search->capture->snapshot.types;
 	heap_type_id type = module_type(search->module, place, types);
-	heap_type_id pointee = pointee_of(types, type);
+	heap_type_id pointee = struct_of(types, type);
 	uint32_t left = MAX_MEMBERS;
 
 	if (is_void_pointer(types, &types->types[heap_types_strip(types, type)]))
@@ -102,8 +100,8 @@ static struct heap_error *add_cast(void *context, const struct code_cast *found)
 	struct search *search = context;
 	struct heap_types *types = &search->capture->snapshot.types;
 	const struct cast cast = {
-		.holder = pointee_of(types, module_type(search->module, found->holder, types)),
-		.target = pointee_of(types, module_type(search->module, found->target, types)),
+		.holder = struct_of(types, module_type(search->module, found->holder, types)),
+		.target = struct_of(types, module_type(search->module, found->target, types)),
 		.offset = found->offset,
 	};
 

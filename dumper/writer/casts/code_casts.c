@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/casts/code_casts.h"
 
-#include "lib/base/cleanup.h"
-#include "lib/base/hash_table.h"
 #include "dumper/writer/casts/cast_paths.h"
 #include "dumper/writer/casts/cast_places.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/hash_table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,7 @@ struct origin {
 	uint8_t reg;               // FROM_PARAMETER
 };
 
-// What the last instruction seen has put into a register.
+// The value that the last instruction has put into a register.
 struct value {
 	uint64_t since; // address behind that instruction; 0: nothing
 	uint64_t type;  // of the variable that it is, if that has roles
@@ -50,7 +50,7 @@ struct search {
 	struct HEAP_ARRAY(struct known_role) roles;
 	struct heap_hash_table by_type;
 	struct cast_paths paths;
-	// Of the function that is looked at:
+	// These belong to the function that is looked at.
 	uint64_t entry;
 	struct HEAP_ARRAY(struct cast_variable) variables;
 	struct cast_places places;
@@ -200,7 +200,7 @@ static bool is_fresh(const struct value *value, uint64_t pc)
 	return value->since && pc >= value->since && pc - value->since <= FRESH;
 }
 
-// What a register has: the variable that it is, or what the instructions before have put there.
+// The value of a register: the variable that it is, or what the instructions before have put there.
 static struct value value_of(const struct search *search, uint8_t reg, uint64_t pc)
 {
 	const struct value *known = &search->values[reg];
@@ -243,6 +243,15 @@ static void visit_store(struct search *search, const struct code_move *move, uin
 		add_path(search, CAST_STORES, search->entry, value.origin.reg, member);
 }
 
+// An instruction reads or writes a member of a struct. What it stores comes there.
+static void visit_member(struct search *search, const struct code_move *move, uint64_t pc,
+			 uint64_t holder, struct cast_member *member)
+{
+	member->holder = holder;
+	if (move->kind == MOVE_STORE)
+		visit_store(search, move, pc, member);
+}
+
 // Finds the member that an instruction reads or writes, of each struct that its base may be, and has what is
 // stored come there. @return false: it is none
 static bool visit_members(struct search *search, const struct code_move *move, uint64_t pc,
@@ -255,16 +264,10 @@ static bool visit_members(struct search *search, const struct code_move *move, u
 	*member = (struct cast_member){ 0, (uint32_t)move->offset };
 	if (move->offset < 0)
 		return false;
-	while ((place = cast_places_next(&search->places, move->base, 0, pc, CAST_HOLDER, &at))) {
-		member->holder = place->type;
-		if (move->kind == MOVE_STORE)
-			visit_store(search, move, pc, member);
-	}
-	if (!member->holder && is_fresh(value, pc) && (value->roles & CAST_HOLDER)) {
-		member->holder = value->type;
-		if (move->kind == MOVE_STORE)
-			visit_store(search, move, pc, member);
-	}
+	while ((place = cast_places_next(&search->places, move->base, 0, pc, CAST_HOLDER, &at)))
+		visit_member(search, move, pc, place->type, member);
+	if (!member->holder && is_fresh(value, pc) && (value->roles & CAST_HOLDER))
+		visit_member(search, move, pc, value->type, member);
 	return member->holder != 0;
 }
 

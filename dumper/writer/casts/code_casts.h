@@ -17,7 +17,7 @@
 
 #include "lib/dwarf/dwarf_code.h"
 
-/** What the type of a variable is to casts; flags. */
+/** The roles that the type of a variable has in casts; flags. */
 enum cast_role {
 	CAST_HOLDER = 1 << 0, /**< a pointer to a struct with void pointers */
 	CAST_TARGET = 1 << 1, /**< a pointer to what may be cast to */

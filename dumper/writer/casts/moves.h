@@ -41,7 +41,7 @@ enum move_kind {
 	MOVE_RETURN,
 };
 
-/** What an instruction does with 64 bits, or twice as many. Registers have their DWARF numbers. */
+/** The effect of an instruction on 64 bits, or twice as many. Registers have their DWARF numbers. */
 struct code_move {
 	uint8_t kind;   /**< enum move_kind */
 	uint8_t value;  /**< register that is loaded, stored or copied to */

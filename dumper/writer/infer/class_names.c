@@ -258,7 +258,7 @@ void class_names_destroy(struct class_names *names)
 	free(names);
 }
 
-// Whether two names are spelled alike.
+// True if two names are spelled alike.
 static bool is_alike(const char *name, size_t length, const char *other, bool has_qualifiers)
 {
 	struct spelling one, two;

@@ -628,14 +628,14 @@ static bool find_casts(const struct search *search, struct void_place *place)
 static void means_cast(struct void_place *place)
 {
 	place->meaning = MEANS_CAST;
-	place->rank =
-		RANK_EMBEDDED; // no vote, which siblings that are something else would take away
+	// It is no vote, which siblings that are something else would take away.
+	place->rank = RANK_EMBEDDED;
 }
 
 HEAP_MUST_CHECK
 static struct heap_error *find_meaning(struct search *search, struct void_place *place)
 {
-	bool is_found = false;
+	bool is_found = false, has_casts;
 
 	place->rank = RANK_VOTE;
 	if (are_tagged(search, place)) {
@@ -651,7 +651,8 @@ static struct heap_error *find_meaning(struct search *search, struct void_place 
 		place->meaning = MEANS_TYPE;
 		return NULL;
 	}
-	if (find_casts(search, place) && !place->is_partial) {
+	has_casts = find_casts(search, place);
+	if (has_casts && !place->is_partial) {
 		means_cast(place);
 		return NULL;
 	}
@@ -664,7 +665,7 @@ static struct heap_error *find_meaning(struct search *search, struct void_place 
 		HEAP_TRY(find_content(search, place, &is_found));
 	if (is_found)
 		place->meaning = MEANS_TYPE;
-	else if (search->by_content && find_casts(search, place))
+	else if (search->by_content && has_casts)
 		means_cast(place);
 	return NULL;
 }

@@ -51,6 +51,14 @@ static void destroy(struct module_types *types)
 	free(types);
 }
 
+// The types that were looked up. @return NULL: there is no memory
+static struct module_types *get_lookup(struct module *module)
+{
+	if (!module->type_lookup)
+		module->type_lookup = calloc(1, sizeof(*module->type_lookup));
+	return module->type_lookup;
+}
+
 void module_types_deinit(struct modules *modules)
 {
 	for (size_t i = 0; i < modules->count; i++)
@@ -149,11 +157,9 @@ static uint32_t number_of(const struct module_types *lookup, heap_type_id type)
 uint32_t module_type_number(struct module *module, heap_type_id type,
 			    const struct heap_types *types)
 {
-	if (!module->type_lookup)
-		module->type_lookup = calloc(1, sizeof(*module->type_lookup));
-	return module->type_lookup && number_types(module, types)
-		       ? number_of(module->type_lookup, type)
-		       : 0;
+	const struct module_types *lookup = get_lookup(module);
+
+	return lookup && number_types(module, types) ? number_of(lookup, type) : 0;
 }
 
 // Adds a type to the cache, if it can be had from the module's table.
@@ -276,15 +282,14 @@ static struct heap_error *find_type(struct module *module, uint64_t place, struc
 
 heap_type_id module_type(struct module *module, uint64_t place, struct heap_types *types)
 {
-	struct module_types *lookup = module->type_lookup;
+	struct module_types *lookup;
 	heap_type_id result = HEAP_NO_TYPE;
 	struct heap_error *error;
 
 	if (place == 0)
 		return HEAP_NO_TYPE;
 	isolation_suspect(module->start);
-	if (!lookup)
-		lookup = module->type_lookup = calloc(1, sizeof(*lookup));
+	lookup = get_lookup(module);
 	if (!lookup)
 		return HEAP_NO_TYPE;
 
@@ -322,20 +327,6 @@ static struct heap_error *find_site_types(struct module *module, uint64_t lookup
 	return NULL;
 }
 
-static bool is_pointer(const struct heap_types *types, heap_type_id id)
-{
-	uint8_t kind = types->types[heap_types_strip(types, id)].kind;
-
-	return kind == HEAP_TYPE_POINTER || kind == HEAP_TYPE_REFERENCE;
-}
-
-// The target of a pointer or reference; HEAP_NO_TYPE if the type is neither, or points to void.
-static heap_type_id pointee_of(const struct heap_types *types, heap_type_id id)
-{
-	return is_pointer(types, id) ? types->types[heap_types_strip(types, id)].target
-				     : HEAP_NO_TYPE;
-}
-
 struct heap_error *module_site_types(struct module *module, uint64_t lookup_pc,
 				     struct heap_types *types, struct module_site_type **result,
 				     size_t *count)
@@ -353,10 +344,10 @@ struct heap_error *module_site_types(struct module *module, uint64_t lookup_pc,
 	for (size_t i = 0; site_types && i < found.count; i++) {
 		const struct heap_dwarf_site_type *type = &found.types[i];
 		heap_type_id declared = module_type(module, type->type, types);
-		heap_type_id pointee = pointee_of(types, declared);
+		heap_type_id pointee = heap_types_pointee(types, declared);
 
-		if (pointee ||
-		    (type->kind == HEAP_DWARF_SITE_RETURN && is_pointer(types, declared)))
+		if (pointee || (type->kind == HEAP_DWARF_SITE_RETURN &&
+				heap_types_is_pointer(types, declared)))
 			site_types[(*count)++] =
 				(struct module_site_type){ pointee, type->depth, type->kind,
 							   type->line };
@@ -388,10 +379,10 @@ static bool is_void_or_character(const struct heap_types *types, heap_type_id po
 // True if it is that of a place into which a function puts any pointer: void **, char **.
 static bool is_place(const struct heap_types *types, heap_type_id declared)
 {
-	heap_type_id pointee = pointee_of(types, declared);
+	heap_type_id pointee = heap_types_pointee(types, declared);
 
-	return is_pointer(types, pointee) &&
-	       is_void_or_character(types, pointee_of(types, pointee));
+	return heap_types_is_pointer(types, pointee) &&
+	       is_void_or_character(types, heap_types_pointee(types, pointee));
 }
 
 enum module_passing module_passing(struct module *module, uint64_t lookup_pc,
@@ -427,12 +418,13 @@ enum module_passing module_passing(struct module *module, uint64_t lookup_pc,
 	heap_dwarf_site_types_deinit(&found);
 	if (!is_known)
 		return MODULE_PASSING_UNKNOWN;
-	if (!is_pointer(types, result))
+	if (!heap_types_is_pointer(types, result))
 		return has_place ? MODULE_PASSES_ON : MODULE_KEEPS;
-	*kept = heap_types_strip(types, pointee_of(types, result));
+	*kept = heap_types_strip(types, heap_types_pointee(types, result));
 	if (*kept == HEAP_NO_TYPE)
 		return MODULE_PASSES_ON;
-	return is_void_or_character(types, *kept) && has_first && !is_pointer(types, first)
+	return is_void_or_character(types, *kept) && has_first &&
+			       !heap_types_is_pointer(types, first)
 		       ? MODULE_PASSES_ON
 		       : MODULE_KEEPS;
 }
