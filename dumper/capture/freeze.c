@@ -148,6 +148,21 @@ static bool is_own_thread(uint32_t tid)
 	return tid == stop.self || tid == heapsnap_timer_thread() || tid == heapsnap_trace_thread();
 }
 
+// @return a slot for one more thread: behind the others, or that of one that has ended; or the capacity
+static uint32_t free_slot(void)
+{
+	uint32_t capacity = heapsnap_room->capacity;
+
+	if (heapsnap_process.thread_count < capacity)
+		return heapsnap_process.thread_count++;
+	for (uint32_t i = 0; i < capacity; i++) {
+		if (state_of(i) == HEAPSNAP_THREAD_EMPTY && !heapsnap_hold_has(i) &&
+		    heapsnap_gate_forget(i))
+			return i;
+	}
+	return capacity;
+}
+
 // Gives each thread a slot that has none, and looks at it. @return how many those were
 static uint32_t find_threads(void)
 {
@@ -155,12 +170,13 @@ static uint32_t find_threads(void)
 
 	heapsnap_tasks_rewind(&stop.tasks);
 	while ((tid = heapsnap_tasks_next(&stop.tasks)) != 0) {
-		uint32_t slot = heapsnap_process.thread_count;
+		uint32_t slot;
 
 		if (is_own_thread(tid))
 			continue;
 		if (!add_tid(tid))
 			continue;
+		slot = free_slot();
 		if (slot == heapsnap_room->capacity) {
 			heapsnap_process.missed_threads++;
 			continue;
@@ -168,7 +184,6 @@ static uint32_t find_threads(void)
 		memset(&threads()[slot], 0, sizeof(threads()[slot]));
 		threads()[slot].tid = tid;
 		look_at(slot);
-		heapsnap_process.thread_count++;
 		found++;
 	}
 	return found;

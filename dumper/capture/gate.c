@@ -244,6 +244,14 @@ void heapsnap_gate_excuse(uint32_t slot)
 		__atomic_sub_fetch(&stop.expected, 1, __ATOMIC_ACQ_REL);
 }
 
+bool heapsnap_gate_forget(uint32_t slot)
+{
+	if (heapsnap_gate_is_expected(slot))
+		return false;
+	__atomic_store_n(&heapsnap_room->answer[slot], NOT_ASKED, __ATOMIC_RELEASE);
+	return true;
+}
+
 bool heapsnap_gate_wait(uint64_t wait_ns)
 {
 	uint32_t answered = __atomic_load_n(&stop.answered, __ATOMIC_ACQUIRE);

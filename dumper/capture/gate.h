@@ -52,6 +52,9 @@ bool heapsnap_gate_is_expected(uint32_t slot);
 /** No longer expects an answer of a thread. */
 void heapsnap_gate_excuse(uint32_t slot);
 
+/** Lets a slot be another thread's: the one that had it has ended. @return false: an answer is expected of that still */
+bool heapsnap_gate_forget(uint32_t slot);
+
 /** Waits until all have answered, or for a while. @return true if all have */
 bool heapsnap_gate_wait(uint64_t wait_ns);
 

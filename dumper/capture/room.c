@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 enum {
-	LEAST = 256,     // threads
+	LEAST = 1024,    // threads
 	NOT_THREADS = 2, // links of the directory of threads: from above, and its own
 	PART_ALIGNMENT = 8,
 };

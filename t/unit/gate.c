@@ -100,4 +100,20 @@ static void excused_thread_goes_on(void **state)
 	pthread_join(thread, NULL);
 }
 
-UNIT_TESTS("gate", cmocka_unit_test(excused_thread_goes_on))
+// The slot of a thread that has ended can be another one's, unless its answer is still expected.
+static void slot_is_used_again(void **state)
+{
+	(void)state;
+	assert_true(heapsnap_room_make());
+	heapsnap_gate_shut();
+	assert_true(heapsnap_gate_ask(1));
+	assert_false(heapsnap_gate_forget(1));
+	assert_false(heapsnap_gate_may_ask(1));
+	heapsnap_gate_excuse(1);
+	assert_false(heapsnap_gate_may_ask(1));
+	assert_true(heapsnap_gate_forget(1));
+	assert_true(heapsnap_gate_may_ask(1));
+	heapsnap_gate_open();
+}
+
+UNIT_TESTS("gate", cmocka_unit_test(excused_thread_goes_on), cmocka_unit_test(slot_is_used_again))
