@@ -38,6 +38,28 @@ sub stop_worker {
     die 'no writer';
 }
 
+# The program whose copy a worker reads: worker, supervisor, copy, program.
+sub program_of {
+    my ($worker) = @_;
+    my $parent = sub { slurp("/proc/$_[0]/status") =~ /^PPid:\s+(\d+)/m ? $1 : die "$_[0]: no parent" };
+    my $frozen = (split /\0/, slurp('/proc/' . $parent->($worker) . '/cmdline'))[1];
+    return $parent->($frozen);
+}
+
+# Waits until a process has not run for a second.
+sub await_rest {
+    my ($pid) = @_;
+    my ($before, $same) = ('', 0);
+    for (1 .. 600) {
+        my $now = slurp("/proc/$pid/schedstat");
+        $same = $now eq $before ? $same + 1 : 0;
+        return if $same == 10;
+        $before = $now;
+        sleep 0.1;
+    }
+    return;
+}
+
 # Runs a function in a process beside.
 sub beside {
     my ($function) = @_;
@@ -144,8 +166,14 @@ SKIP: {
 }
 
 subtest 'what it cost' => sub {
-    # It has more to do than the program even on a busy machine.
-    my ($said, $file) = capture('hostile-memory', way => 'copied', env => { HEAPSNAP_WRITER_NICE => 1 });
+    # It waits until the program has written everything, however busy the machine is.
+    my $child = beside(sub {
+        my $worker = stop_worker('cost');
+        await_rest(program_of($worker));
+        kill 'CONT', $worker;
+    });
+    my ($said, $file) = capture('hostile-memory', way => 'copied', env => { HOSTILE_MARK => 'cost', HEAPSNAP_WRITER_NICE => 1 });
+    waitpid $child, 0;
     is $said, "done\n", 'a program that writes while it is captured';
     my $info = Heapsh::ask_json($file, 'info');
     cmp_ok $info->{copied_bytes}, '>=', 64 << 20, 'what was copied for it is counted';
