@@ -222,22 +222,17 @@ static bool returns_block(struct analysis *analysis, uint64_t function, bool is_
 	       analysis->returning-- > 0 && returns_first(skip_linkage(function));
 }
 
-// @param next  where it returns to; NULL: to the caller
-static void call(struct analysis *analysis, const uint8_t *next, uint64_t function, bool is_direct)
+// The effect of a call on the values. Not a part of call(), which stands on the stack once for each wrapper: malloc
+// has to do with little of it.
+static __attribute__((noinline)) void take_effect(struct analysis *analysis, uint64_t function,
+						  bool is_direct, struct passing passing,
+						  bool is_site)
 {
-	bool is_site = analysis->site && analysis->site == next;
-	struct passing passing = { 0 };
 	struct heapsnap_value first = analysis->now.registers[heapsnap_parameters[0]],
 			      *stored = NULL;
+	uint8_t passed = passed_to(&analysis->now, passing);
 	bool is_returned;
-	uint8_t passed;
 
-	// One that calls itself does more than pass sizes on.
-	analysis->failed = is_direct && function == (uint64_t)analysis->start;
-	if (is_site || (!analysis->site && may_pass(&analysis->now)))
-		passing = is_direct ? find_passing(function, analysis->height - 1, &analysis->calls)
-				    : guess;
-	passed = passed_to(&analysis->now, passing);
 	if (passed && passing.is_stored) {
 		stored = heapsnap_values_slot(&analysis->now, first, 0);
 		passed = stored ? passed : 0; // the block leaves by another way than the result
@@ -254,6 +249,20 @@ static void call(struct analysis *analysis, const uint8_t *next, uint64_t functi
 		*stored = heapsnap_value_make(HEAPSNAP_VALUE_BLOCK, passed, 0);
 	if (is_returned)
 		analysis->now.registers[HEAPSNAP_VALUE_RESULT] = first;
+}
+
+// @param next  where it returns to; NULL: to the caller
+static void call(struct analysis *analysis, const uint8_t *next, uint64_t function, bool is_direct)
+{
+	bool is_site = analysis->site && analysis->site == next;
+	struct passing passing = { 0 };
+
+	// One that calls itself does more than pass sizes on.
+	analysis->failed = is_direct && function == (uint64_t)analysis->start;
+	if (is_site || (!analysis->site && may_pass(&analysis->now)))
+		passing = is_direct ? find_passing(function, analysis->height - 1, &analysis->calls)
+				    : guess;
+	take_effect(analysis, function, is_direct, passing, is_site);
 }
 
 // Notes what the function returns.
