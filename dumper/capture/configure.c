@@ -249,7 +249,7 @@ static int set(const struct setting *setting, const char *value)
 // heapsnap_each_stretch, from the slow path of allocation.
 static void look(uint64_t bytes)
 {
-	if (heapsnap_sandbox_forbids_snapshots())
+	if (!heapsnap_sandbox_enter(HEAPSNAP_NEED_SNAPSHOT))
 		return;
 	if (heapsnap_automatic.every_ns > 0 || heapsnap_automatic.before_oom)
 		heapsnap_timer_start(); // in a child of fork() it has ended
@@ -257,6 +257,7 @@ static void look(uint64_t bytes)
 		heapsnap_before_oom_brake(bytes);
 	if (heapsnap_automatic.growth_bytes | heapsnap_automatic.growth_percent)
 		heapsnap_growth_look(bytes);
+	heapsnap_sandbox_leave();
 }
 
 void heapsnap_configure(void)

@@ -4,6 +4,7 @@
 #include "dumper/base/process.h"
 #include "dumper/capture/room.h"
 #include "dumper/base/settings.h"
+#include "dumper/host/sandbox.h"
 #include "dumper/host/signals.h"
 #include "dumper/base/system.h"
 
@@ -142,17 +143,12 @@ static bool is_crowded(void)
 	return __atomic_load_n(&stop.crowded, __ATOMIC_RELAXED);
 }
 
-static void wait_at_gate(int number, siginfo_t *info, void *context)
+static void wait_for_opening(uint64_t value, const ucontext_t *context)
 {
-	uint64_t value = (uint64_t)info->si_value.sival_ptr;
 	uint32_t generation = (uint32_t)(value >> 32), slot = (uint32_t)value;
 	struct heapsnap_thread *thread = thread_at(slot);
 
 	// One that comes late is of a stop that is over.
-	if (info->si_code != SI_QUEUE) {
-		heapsnap_signals_take_default(number, info);
-		return;
-	}
 	if (generation != __atomic_load_n(&stop.gate, __ATOMIC_ACQUIRE) || generation == 0)
 		return;
 	heapsnap_gate_note(thread, context);
@@ -167,6 +163,17 @@ static void wait_at_gate(int number, siginfo_t *info, void *context)
 		heapsnap_futex_wait(&stop.gate, generation, 0);
 	if (is_crowded())
 		heapsnap_futex_wake_some(&stop.gate, SPREAD);
+}
+
+static void wait_at_gate(int number, siginfo_t *info, void *context)
+{
+	if (info->si_code != SI_QUEUE) {
+		heapsnap_signals_take_default(number, info);
+		return;
+	}
+	heapsnap_sandbox_enter(0);
+	wait_for_opening((uint64_t)info->si_value.sival_ptr, context);
+	heapsnap_sandbox_leave();
 }
 
 // --- in the thread that stops them -----------------------------------------------

@@ -62,9 +62,15 @@ static void begin_anew(bool is_wiped)
 	heapsnap_announce_child();
 }
 
-static bool may_take(void)
+// To be ended by heapsnap_sandbox_leave(). @return false: this thread must not take a snapshot
+static bool enter(void)
 {
-	return !heapsnap_sandbox_forbids_snapshots() && heapsnap_is_owner();
+	if (!heapsnap_sandbox_enter(HEAPSNAP_NEED_SNAPSHOT))
+		return false;
+	if (heapsnap_is_owner())
+		return true;
+	heapsnap_sandbox_leave();
+	return false;
 }
 
 static bool begin(void)
@@ -293,12 +299,8 @@ static void wait_in_turn(void)
 	}
 }
 
-static void triggered(int number, siginfo_t *info, void *context)
+static void take_in_turn(const heapsnap_context *context)
 {
-	if (heapsnap_sandbox_forbids_snapshots() || heapsnap_signals_take_default(number, info) ||
-	    !heapsnap_is_owner())
-		return;
-	heapsnap_signals_let_ignored(context);
 	if (begin()) {
 		take(heapsnap_settings.file, context);
 		return;
@@ -311,6 +313,17 @@ static void triggered(int number, siginfo_t *info, void *context)
 		else
 			finish(state->writing);
 	}
+}
+
+static void triggered(int number, siginfo_t *info, void *context)
+{
+	if (!heapsnap_sandbox_enter(HEAPSNAP_NEED_SNAPSHOT))
+		return;
+	if (!heapsnap_signals_take_default(number, info) && heapsnap_is_owner()) {
+		heapsnap_signals_let_ignored(context);
+		take_in_turn(context);
+	}
+	heapsnap_sandbox_leave();
 }
 
 // Also where it was ignored: shells do that to SIGQUIT for what runs in the background.
@@ -336,6 +349,7 @@ static void end_for_filter(void)
 // once.
 static void begin_child(void)
 {
+	heapsnap_sandbox_begin_child();
 	if (!state || heapsnap_sandbox_forbids_snapshots())
 		return;
 	heapsnap_owner_fork();
@@ -375,7 +389,7 @@ int heapsnap_trigger_take(const heapsnap_context *context, uint64_t hold_ns)
 	heapsnap_signals mask;
 	int result = -EAGAIN;
 
-	if (!may_take())
+	if (!enter())
 		return -EPERM;
 	heapsnap_signals_block(&mask);
 	if (begin()) {
@@ -383,6 +397,7 @@ int heapsnap_trigger_take(const heapsnap_context *context, uint64_t hold_ns)
 		result = take(heapsnap_settings.file, context);
 	}
 	heapsnap_restore_signals(&mask);
+	heapsnap_sandbox_leave();
 	return result;
 }
 
@@ -406,7 +421,7 @@ void heapsnap_trigger_last(const char *pattern, uint32_t report, const heapsnap_
 {
 	heapsnap_signals mask;
 
-	if (!may_take())
+	if (!enter())
 		return;
 	heapsnap_signals_block(&mask);
 	while (!begin())
@@ -416,6 +431,7 @@ void heapsnap_trigger_last(const char *pattern, uint32_t report, const heapsnap_
 	wait_until_written();
 	heapsnap_process.report = HEAPSNAP_REPORT_NONE;
 	heapsnap_restore_signals(&mask);
+	heapsnap_sandbox_leave();
 }
 
 // --- the program's own wish --------------------------------------------------------
@@ -429,12 +445,13 @@ static int request(const char *name, const heapsnap_context *context)
 		return -ENOTSUP;
 	if (name && (!*name || strlen(name) >= HEAPSNAP_PATH_MAX))
 		return -EINVAL;
-	if (!may_take())
+	if (!enter())
 		return state ? -EPERM : -ENOMEM;
 	heapsnap_signals_block(&mask);
 	if (begin())
 		result = take(name ? name : heapsnap_settings.file, context);
 	heapsnap_restore_signals(&mask);
+	heapsnap_sandbox_leave();
 	return result;
 }
 

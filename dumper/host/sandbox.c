@@ -25,7 +25,12 @@ enum {
 	ANY_FILE = 1000, // a descriptor of ours
 };
 
+static const uint64_t LOOK_NS = 1000000;
+static const uint64_t PATIENCE_NS =
+	1000000000; // a handler may install one while its own thread has entered
+
 static uint32_t forbidden; // enum heapsnap_need
+static uint32_t inside;    // how often threads have entered
 static void (*hooks[MAX_HOOKS])(void);
 
 bool heapsnap_is_sandboxed(void)
@@ -41,6 +46,27 @@ bool heapsnap_sandbox_forbids(uint32_t needs)
 bool heapsnap_sandbox_forbids_snapshots(void)
 {
 	return heapsnap_sandbox_forbids(HEAPSNAP_NEED_SNAPSHOT);
+}
+
+// Who enters writes `inside` and then reads `forbidden`; who installs a filter writes `forbidden` and then
+// reads `inside`. These are in one order for all threads, so that one of the two sees the other.
+bool heapsnap_sandbox_enter(uint32_t needs)
+{
+	__atomic_add_fetch(&inside, 1, __ATOMIC_SEQ_CST);
+	if (!(__atomic_load_n(&forbidden, __ATOMIC_SEQ_CST) & needs))
+		return true;
+	heapsnap_sandbox_leave();
+	return false;
+}
+
+void heapsnap_sandbox_leave(void)
+{
+	__atomic_sub_fetch(&inside, 1, __ATOMIC_SEQ_CST);
+}
+
+void heapsnap_sandbox_begin_child(void)
+{
+	__atomic_store_n(&inside, 0, __ATOMIC_SEQ_CST);
 }
 
 void heapsnap_sandbox_add_hook(void (*hook)(void))
@@ -180,13 +206,26 @@ static bool is_of_vfork_child(void)
 	       !heapsnap_is_owner();
 }
 
+// Waits until no thread is in the midst of what is forbidden from now on.
+static void await_others(void)
+{
+	uint64_t until = heapsnap_monotonic_ns() + PATIENCE_NS;
+	uint32_t count;
+
+	while ((count = __atomic_load_n(&inside, __ATOMIC_SEQ_CST)) != 0 &&
+	       heapsnap_monotonic_ns() < until)
+		heapsnap_futex_wait(&inside, count, LOOK_NS);
+}
+
 // Before the filter is installed: other threads may be bound by it before this one goes on.
 // @return needs that were not forbidden before
-static uint32_t note(uint32_t needs)
+static uint32_t note(uint32_t needs, bool is_of_all)
 {
-	uint32_t before = __atomic_fetch_or(&forbidden, needs, __ATOMIC_ACQ_REL);
+	uint32_t before = __atomic_fetch_or(&forbidden, needs, __ATOMIC_SEQ_CST);
 	uint32_t added = needs & ~before;
 
+	if (is_of_all && added != 0 && heapsnap_owner_pid() != 0)
+		await_others();
 	if (added & HEAPSNAP_NEED_SNAPSHOT && heapsnap_owner_pid() != 0)
 		heapsnap_announce_sandbox();
 	for (int i = 0; i < MAX_HOOKS && hooks[i] && added != 0; i++)
@@ -219,7 +258,7 @@ long heapsnap_sandbox_call(heapsnap_system_call *next, long number, const long *
 			return call_next(next, number, arguments);
 		needs = judge(&request);
 	}
-	added = note(needs | RESTRICTED);
+	added = note(needs | RESTRICTED, request.is_of_all);
 	result = call_next(next, number, arguments);
 	if (!is_installed(&request, result)) {
 		__atomic_and_fetch(&forbidden, ~added, __ATOMIC_ACQ_REL);

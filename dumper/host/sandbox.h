@@ -53,6 +53,19 @@ bool heapsnap_is_sandboxed(void);
 /** True if a filter of the program would kill it for one of these needs. */
 bool heapsnap_sandbox_forbids(uint32_t needs);
 
+/**
+ * To be called in a thread of the program before it makes system calls for these needs. Until it says
+ * that it has made them, by heapsnap_sandbox_leave(), another thread that binds all by a filter waits.
+ * May be nested. async-signal-safe.
+ *
+ * @return false: they are forbidden, and there is nothing to leave
+ */
+bool heapsnap_sandbox_enter(uint32_t needs);
+void heapsnap_sandbox_leave(void);
+
+/** To be called in a child of fork(): what other threads of its parent had entered is not its own. */
+void heapsnap_sandbox_begin_child(void);
+
 /** True if a filter of the program kills it for a system call that a snapshot needs. */
 bool heapsnap_sandbox_forbids_snapshots(void);
 

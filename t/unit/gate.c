@@ -6,6 +6,7 @@
 #include "dumper/base/process.h"
 #include "dumper/capture/room.h"
 #include "dumper/base/settings.h"
+#include "dumper/host/sandbox.h"
 #include "dumper/host/signals.h"
 
 #include <pthread.h>
@@ -41,6 +42,15 @@ bool heapsnap_signals_take_default(int number, const siginfo_t *info)
 	(void)number;
 	(void)info;
 	return false;
+}
+
+bool heapsnap_sandbox_enter(uint32_t needs)
+{
+	return needs == 0;
+}
+
+void heapsnap_sandbox_leave(void)
+{
 }
 
 // --- a thread that has the signal blocked when it is asked ------------------------------
