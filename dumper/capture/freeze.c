@@ -24,7 +24,7 @@
 
 enum {
 	MAX_PASSES = 1000,
-	CALM_PASSES = 3,   // after which threads may wake and sleep again
+	CALM_PASSES = 3,   // without a thread that runs, after which some may wake and sleep again
 	FEW = 256,         // so many threads may be examined while others stand
 	MAX_BUSY = 64,     // threads that run, beside which no sleepers are held
 	BUSY = 8,          // threads that run, from which on they compete for processors
@@ -365,7 +365,7 @@ static bool begin_stop(void)
 // @return when the first thread was stopped
 static uint64_t stop_others(void)
 {
-	uint32_t never = 0;
+	uint32_t never = 0, calm = 0;
 	uint64_t start;
 
 	// The long look is while all still run.
@@ -384,10 +384,10 @@ static uint64_t stop_others(void)
 
 		// A thread that ran till now may have started or woken another. When there
 		// is none of these, all stand. Some may always be waking: those are marked.
-		bool awakened = look_at_awakened() > 0 && pass < CALM_PASSES;
+		bool awakened = look_at_awakened() > 0;
 		bool complete = has_all_threads();
 
-		if (complete && !awakened && count_running() == 0)
+		if (complete && count_running() == 0 && (!awakened || ++calm > CALM_PASSES))
 			break;
 		if (heapsnap_gate_was_refused())
 			heapsnap_futex_wait(&never, 0, RETRY_AFTER_NS);
