@@ -8,10 +8,12 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -215,23 +217,51 @@ static void asked(void)
 }
 
 // Traced between two signals, twice; what is left is freed in between, or never.
+// Without a block: those would be traced. The thread that writes is the only other one.
+static bool writer_has_ended(void)
+{
+	struct stat tasks;
+
+	return stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink <= 3;
+}
+
+// The thread that writes has made its file, or found that it cannot.
+static void await_begin(const struct stat *before)
+{
+	struct stat now;
+
+	while (stat(".", &now) == 0 && now.st_mtim.tv_sec == before->st_mtim.tv_sec &&
+	       now.st_mtim.tv_nsec == before->st_mtim.tv_nsec && !writer_has_ended())
+		usleep(1000);
+}
+
+static void await_end(void)
+{
+	while (!writer_has_ended())
+		usleep(1000);
+}
+
 static void signalled(void)
 {
+	struct stat before;
+
 	blocks[0] = make_large();
 	for (int round = 0; round < 2; round++) {
+		usleep(20000); // what changes in a directory soon after another thing has the same time
+		stat(".", &before);
 		raise(SIGUSR2);
 		for (int i = 1; i <= 1000 * (round + 1); i++)
 			blocks[i] = make_medium();
 		free(blocks[1]);
 		free(blocks[0]);
 		blocks[0] = NULL;
-		usleep(50000); // so that the thread that writes has begun, or found that it cannot
+		await_begin(&before);
 		raise(SIGUSR2);
 		for (int i = 2; i <= 1000 * (round + 1); i++)
 			free(blocks[i]);
 		for (int i = 1; i <= 1000; i++)
 			make_small();
-		usleep(100000);
+		await_end();
 	}
 }
 
