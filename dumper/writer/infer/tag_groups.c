@@ -4,6 +4,7 @@
 #include "dumper/writer/base/progress.h"
 #include "dumper/writer/infer/inference.h"
 #include "dumper/writer/infer/tag_places.h"
+#include "lib/base/cleanup.h"
 
 #include <stdlib.h>
 
@@ -99,6 +100,7 @@ static void gather_combinations(const struct pointer_tags *tags, struct combinat
 
 // The place where a block seems to have its tag.
 struct recognized {
+	heap_object_id object;
 	uint64_t value; // 0: nowhere
 	uint32_t place, prefix;
 };
@@ -115,7 +117,7 @@ static struct recognized recognize(const struct inference *inference,
 	uint64_t words[(BLOCK_PREFIX_MAX + TAG_HEAD_BYTES) / 8] = { 0 };
 	uint64_t size = objects_size(objects, object);
 	uint32_t own = inference_prefix(inference, object);
-	struct recognized guessed = { .value = 0 };
+	struct recognized guessed = { .object = object };
 
 	pages_read(inference->pages, objects_address(objects, object), words,
 		   size < sizeof(words) ? size / 8 * 8 : sizeof(words));
@@ -123,7 +125,8 @@ static struct recognized recognize(const struct inference *inference,
 		const struct combination *combination = &combinations->list[i];
 		uint64_t offset =
 			combination->prefix + tags->places.items[combination->place].offset;
-		struct recognized found = { .place = combination->place,
+		struct recognized found = { .object = object,
+					    .place = combination->place,
 					    .prefix = combination->prefix };
 		const struct method_table *table;
 		uint32_t group;
@@ -151,6 +154,52 @@ static bool is_open(const struct inference *inference, heap_object_id object)
 	       !pools_have(&inference->pools, object);
 }
 
+struct recognized_list HEAP_ARRAY(struct recognized);
+
+// Lists the members of a kind without a group that seem to have a tag. @param open  gets how many have no group
+HEAP_MUST_CHECK
+static struct heap_error *recognize_kind(const struct inference *inference,
+					 const struct combinations *combinations,
+					 const struct kind *kind, struct recognized_list *found,
+					 uint32_t *open)
+{
+	const struct kinds *kinds = &inference->kinds;
+
+	found->count = 0;
+	*open = 0;
+	for (uint32_t i = kind->first; i < kind->first + kind->count; i++) {
+		heap_object_id object = kinds->members[i];
+		struct recognized one;
+
+		progress_step();
+		if (!is_open(inference, object))
+			continue;
+		++*open;
+		if (!tag_places_is_holder(&inference->pointer_tags, object))
+			continue;
+		one = recognize(inference, combinations, object);
+		if (one.value != 0)
+			HEAP_TRY(heap_array_append(found, one));
+	}
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *join_recognized(struct inference *inference,
+					  const struct recognized *found)
+{
+	uint32_t group;
+
+	if (found->prefix != inference_prefix(inference, found->object)) {
+		if (inference->claims.rank[found->object] != RANK_NONE)
+			return NULL;
+		HEAP_TRY(block_prefixes_set(inference, found->object, found->prefix));
+	}
+	HEAP_TRY(require_group(&inference->pointer_tags, found->place, found->value, true, &group));
+	join(inference, found->object, group);
+	return NULL;
+}
+
 /*
  * Adds blocks that no typed slot leads to, if half of their kind have a tag at the same place: that is
  * hardly chance.
@@ -159,44 +208,16 @@ HEAP_MUST_CHECK
 static struct heap_error *join_unknown(struct inference *inference)
 {
 	const struct kinds *kinds = &inference->kinds;
-	struct pointer_tags *tags = &inference->pointer_tags;
-	CLEANUP_FREE struct recognized *found =
-		malloc(((size_t)inference->capture->objects.count + 1) * sizeof(*found));
+	CLEANUP_ARRAY struct recognized_list found = { 0 };
 	struct combinations combinations;
 
-	if (!found)
-		return heap_error_out_of_memory();
-	gather_combinations(tags, &combinations);
+	gather_combinations(&inference->pointer_tags, &combinations);
 	for (uint32_t i = 0; i < kinds->count && !progress_is_late(); i++) {
-		const struct kind *kind = &kinds->kinds[i];
-		uint32_t open = 0, hits = 0;
+		uint32_t open;
 
-		for (uint32_t j = kind->first; j < kind->first + kind->count; j++) {
-			progress_step();
-			found[j].value = 0;
-			if (!is_open(inference, kinds->members[j]))
-				continue;
-			open++;
-			if (!tag_places_is_holder(tags, kinds->members[j]))
-				continue;
-			found[j] = recognize(inference, &combinations, kinds->members[j]);
-			hits += found[j].value != 0;
-		}
-		for (uint32_t j = kind->first; hits * 2 >= open && j < kind->first + kind->count;
-		     j++) {
-			heap_object_id object = kinds->members[j];
-			uint32_t group;
-
-			if (found[j].value == 0)
-				continue;
-			if (found[j].prefix != inference_prefix(inference, object)) {
-				if (inference->claims.rank[object] != RANK_NONE)
-					continue;
-				HEAP_TRY(block_prefixes_set(inference, object, found[j].prefix));
-			}
-			HEAP_TRY(require_group(tags, found[j].place, found[j].value, true, &group));
-			join(inference, object, group);
-		}
+		HEAP_TRY(recognize_kind(inference, &combinations, &kinds->kinds[i], &found, &open));
+		for (size_t j = 0; found.count * 2 >= open && j < found.count; j++)
+			HEAP_TRY(join_recognized(inference, &found.items[j]));
 	}
 	return NULL;
 }

@@ -16,8 +16,9 @@ enum {
 	PER_CENT = 95, // of samples that must agree
 	MAX_RECEIVERS = 64,
 	NAME = 256,
-	MIN_STEM = 3, // characters
-	FEW = 4,      // times less than the most is too little
+	MIN_STEM = 3,      // characters
+	LARGEST = 1 << 20, // bytes of an object that has a tag
+	FEW = 4,           // times less than the most is too little
 };
 
 enum group_fit {
@@ -366,6 +367,7 @@ static void gather_namesakes(const struct inference *inference, const struct tag
 		heap_type_id stripped = layouts_strip(&inference->layouts, type);
 
 		if (layouts_is_compound(&inference->layouts, stripped) &&
+		    layouts_size(&inference->layouts, stripped) <= LARGEST &&
 		    tag_places_have(inference, stripped, place) && has_stem(types, type, stem))
 			add_receiver(receivers, stripped, METHOD_TABLE_PARAMETER);
 	}
