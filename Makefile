@@ -224,7 +224,7 @@ $(BUILD)/t/unit/claim_queue.t: $(BUILD)/dumper/writer/infer/claim_queue.o
 $(BUILD)/t/unit/backtraces.t: $(WALKS:%.c=$(BUILD)/%.o) $(BUILD)/dumper/writer/scan/backtraces.o
 $(BUILD)/t/unit/thread_pointers.t: $(WALKS:%.c=$(BUILD)/%.o) $(BUILD)/dumper/writer/scan/thread_pointers.o
 $(BUILD)/t/unit/arena_owners.t: $(WALKS:%.c=$(BUILD)/%.o) $(BUILD)/dumper/writer/base/progress.o \
-	$(addprefix $(BUILD)/dumper/writer/infer/,arena_owners.o arenas.o)
+	$(addprefix $(BUILD)/dumper/writer/infer/,arena_owners.o arena_targets.o arenas.o)
 $(BUILD)/t/unit/standard_library.t: $(BUILD)/dumper/base/standard_library.o
 $(BUILD)/t/unit/vast.t: $(addprefix $(BUILD)/dumper/base/,system.o vast.o vdso.o)
 

@@ -4,6 +4,8 @@
 #include "dumper/writer/base/progress.h"
 #include "dumper/writer/infer/arena_owners.h"
 #include "dumper/writer/infer/arena_structs.h"
+#include "dumper/writer/infer/arena_targets.h"
+#include "dumper/writer/infer/chunk_pages.h"
 #include "dumper/writer/infer/majority.h"
 #include "dumper/writer/scan/head_words.h"
 #include "lib/base/array.h"
@@ -94,6 +96,11 @@ static struct heap_error *add(struct cutter *cutter, uint64_t address, uint64_t 
 	return add_plain(cutter, address, kind, flags);
 }
 
+static bool is_page(const struct arena *arena)
+{
+	return arena->header == 0;
+}
+
 static bool is_rounded(const struct arenas *arenas, const struct arena *arena)
 {
 	uint32_t powers = 0;
@@ -101,6 +108,21 @@ static bool is_rounded(const struct arenas *arenas, const struct arena *arena)
 	for (uint32_t i = 0; i < arena->count; i++)
 		powers += __builtin_popcountll(arenas->chunks[arena->first + i].size) == 1;
 	return powers * UINT64_C(100) >= arena->count * (uint64_t)ROUNDED_PER_CENT;
+}
+
+// What is behind the chunks of a page: too little for another one, and what tells about the page.
+HEAP_MUST_CHECK
+static struct heap_error *add_tail(struct cutter *cutter, const struct arena *page, uint64_t start,
+				   uint64_t size)
+{
+	const struct arena_chunk *last =
+		&cutter->pieces->arenas.chunks[page->first + page->count - 1];
+	uint64_t end = last->offset + last->size;
+
+	if (end < page->end)
+		HEAP_TRY(add(cutter, start + end, page->end - end, page->object, ARENA_UNUSED));
+	return page->end < size ? add(cutter, start + page->end, size - page->end, page->object, 0)
+				: NULL;
 }
 
 HEAP_MUST_CHECK
@@ -113,17 +135,22 @@ static struct heap_error *cut(struct cutter *cutter, const struct arena *arena)
 	const struct arena_chunk *chunks = arenas->chunks + arena->first;
 	uint8_t used = ARENA_CHUNK;
 
-	if (is_rounded(arenas, arena))
+	if (is_page(arena))
+		used |= ARENA_SLOT;
+	else if (is_rounded(arenas, arena))
 		used |= ARENA_ROUNDED;
 	if (arena->start > 0)
 		HEAP_TRY(add(cutter, start, arena->start, arena->object, 0));
 	for (uint32_t i = 0; i < arena->count; i++) {
 		uint64_t at = start + chunks[i].offset;
 
-		HEAP_TRY(add(cutter, at, arena->header, arena->object, ARENA_HEADER));
+		if (!is_page(arena))
+			HEAP_TRY(add(cutter, at, arena->header, arena->object, ARENA_HEADER));
 		HEAP_TRY(add(cutter, at + arena->header, chunks[i].size, arena->object,
 			     chunks[i].is_free ? ARENA_UNUSED : used));
 	}
+	if (is_page(arena))
+		return add_tail(cutter, arena, start, size);
 	if (arena->end == size)
 		return NULL;
 	return add(cutter, start + arena->end, size - arena->end, arena->object, ARENA_UNUSED);
@@ -323,7 +350,11 @@ static struct heap_error *cut_all(struct arena_pieces *pieces, struct capture *c
 struct heap_error *arena_pieces_cut(struct arena_pieces *pieces, struct capture *capture,
 				    const heap_type_id **classes, struct head_words *heads)
 {
-	HEAP_TRY(arenas_find(capture, *classes, &pieces->arenas));
+	CLEANUP_FREE uint8_t *counts = NULL;
+
+	HEAP_TRY(arena_targets_count(capture, &counts));
+	HEAP_TRY(arenas_find(capture, *classes, counts, &pieces->arenas));
+	HEAP_TRY(chunk_pages_find(capture, *classes, counts, &pieces->arenas));
 	if (pieces->arenas.count == 0)
 		return NULL;
 	HEAP_TRY(arena_owners_complete(capture, &pieces->arenas));
@@ -427,6 +458,22 @@ static heap_type_id header_type(const struct capture *capture, uint64_t size)
 		       : HEAP_NO_TYPE;
 }
 
+// The types of the headers of arenas, by their size.
+static void find_headers(const struct arena_pieces *pieces, const struct capture *capture,
+			 heap_type_id *headers)
+{
+	bool is_known[ARENA_MAX_HEADER / WORD + 1] = { true };
+
+	headers[0] = HEAP_NO_TYPE;
+	for (uint32_t i = 0; i < pieces->arenas.count; i++) {
+		uint32_t size = pieces->arenas.list[i].header;
+
+		if (!is_known[size / WORD])
+			headers[size / WORD] = header_type(capture, size);
+		is_known[size / WORD] = true;
+	}
+}
+
 // The arena of an object that is a struct; NULL if the object is no arena.
 //
 // @param at  the first arena that may be that object's; moved on
@@ -453,9 +500,7 @@ static struct heap_error *join_parts(const struct arena_pieces *pieces,
 	heap_type_id headers[ARENA_MAX_HEADER / WORD + 1];
 	uint32_t next = 0, arena = 0;
 
-	for (uint64_t i = 0; i <= ARENA_MAX_HEADER / WORD; i++)
-		headers[i] = header_type(capture, i * WORD);
-
+	find_headers(pieces, capture, headers);
 	for (heap_object_id i = 0; i < objects->count; i++) {
 		heap_object_id whole = wholes[i];
 		struct heap_part part = {

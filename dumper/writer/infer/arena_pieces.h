@@ -23,6 +23,7 @@ enum {
 
 /** Marks of pieces in objects.flags, beside enum heapsnap_block_flags. */
 enum arena_piece_flags {
+	ARENA_SLOT = 1 << 3,    /**< a chunk of a page: chunk_pages.h tells its slack */
 	ARENA_HEADER = 1 << 4,  /**< before a chunk */
 	ARENA_CHUNK = 1 << 5,   /**< nothing is known of the code that asked for it */
 	ARENA_ROUNDED = 1 << 6, /**< a chunk whose size is a power of 2, whatever was asked for */

@@ -8,6 +8,7 @@
  * anything is an arena if most blocks of its site are.
  */
 #include "dumper/writer/infer/arenas.h"
+#include "dumper/writer/infer/arena_targets.h"
 #include "dumper/writer/infer/majority.h"
 
 #include "dumper/base/header.h"
@@ -23,7 +24,6 @@ enum {
 	MIN_BLOCK = 256,
 	MAX_BLOCK = 16 << 20,   // larger ones are not cut, since all of a block is read
 	MIN_TARGETS = 2,        // places in a block that pointers lead to, for formats to be tried
-	LEAST_INTERIOR = 8,     // bytes: a header
 	MAX_CHUNKS = 4 << 20,   // in all; each costs as much memory as two blocks
 	SAMPLE_BLOCKS = 16,     // of a site, that all formats are tried with
 	SAMPLE_WORDS = 1 << 16, // likewise, in all but the last block
@@ -49,20 +49,12 @@ struct format {
 	bool is_whole;    // the size counts the header, too
 };
 
-// A place that a pointer leads to.
-struct target {
-	heap_object_id object;
-	uint32_t interior;
-};
-
-struct targets HEAP_ARRAY(struct target);
-
 // A block, and the places in it that pointers lead to.
 struct cut_block {
 	heap_object_id object;
 	uint64_t size;
 	const uint64_t *words; // [size / WORD]
-	const struct target *targets;
+	const struct arena_target *targets;
 	size_t target_count;
 };
 
@@ -101,9 +93,9 @@ struct search {
 	const heap_type_id *classes; // [objects]
 	struct arenas *arenas;
 	struct trial trials[FORMATS];
-	uint32_t accepted; // so many of them, from the first on
-	uint8_t *counts;   // [objects] targets in each, up to MIN_TARGETS
-	uint64_t *words;   // of the block that is examined
+	uint32_t accepted;     // so many of them, from the first on
+	const uint8_t *counts; // [objects] see arena_targets.h
+	uint64_t *words;       // of the block that is examined
 	size_t word_capacity;
 	uint32_t *lengths; // [words + 1] chunks from there to the end of the chain
 	size_t length_capacity;
@@ -134,91 +126,21 @@ static bool has_sites(const struct search *search)
 	return search->capture->process.origin == HEAPSNAP_ORIGIN_LIBRARY;
 }
 
-// --- targets ------------------------------------------------------------------
-
-static bool is_target(uint64_t interior)
-{
-	return interior >= LEAST_INTERIOR && interior % WORD == 0;
-}
-
-static void count_target(struct search *search, heap_object_id object, uint64_t interior)
-{
-	if (is_target(interior) && search->counts[object] < MIN_TARGETS)
-		search->counts[object]++;
-}
-
-static void count_targets(struct search *search)
-{
-	const struct heap_snapshot *snapshot = &search->capture->snapshot;
-
-	for (uint32_t i = 0; i < snapshot->edge_count; i++)
-		count_target(search, snapshot->edge_target[i], snapshot->edge_interior[i]);
-	for (uint64_t i = 0; i < snapshot->root_edge_count; i++)
-		count_target(search, snapshot->root_edges[i].target,
-			     snapshot->root_edges[i].interior);
-}
-
-static int compare_targets(const void *left, const void *right)
-{
-	const struct target *a = left, *b = right;
-
-	if (a->object != b->object)
-		return a->object < b->object ? -1 : 1;
-	return a->interior < b->interior ? -1 : a->interior > b->interior;
-}
-
-// Gathers the targets in the blocks that are marked, each once.
-HEAP_MUST_CHECK
-static struct heap_error *gather_targets(const struct search *search, const bool *is_marked,
-					 struct targets *targets)
-{
-	const struct heap_snapshot *snapshot = &search->capture->snapshot;
-	size_t count = 0;
-
-	for (uint32_t i = 0; i < snapshot->edge_count; i++) {
-		if (is_target(snapshot->edge_interior[i]) && is_marked[snapshot->edge_target[i]])
-			HEAP_TRY(heap_array_append(
-				targets, ((struct target){ snapshot->edge_target[i],
-							   snapshot->edge_interior[i] })));
-	}
-	for (uint64_t i = 0; i < snapshot->root_edge_count; i++) {
-		const struct heap_root_edge *edge = &snapshot->root_edges[i];
-
-		if (is_target(edge->interior) && is_marked[edge->target])
-			HEAP_TRY(heap_array_append(
-				targets, ((struct target){ edge->target, edge->interior })));
-	}
-	if (targets->count > 0)
-		qsort(targets->items, targets->count, sizeof(*targets->items), compare_targets);
-	for (size_t i = 0; i < targets->count; i++) {
-		if (count == 0 ||
-		    compare_targets(&targets->items[count - 1], &targets->items[i]) != 0)
-			targets->items[count++] = targets->items[i];
-	}
-	targets->count = count;
-	return NULL;
-}
-
 // --- one block ----------------------------------------------------------------
 
 HEAP_MUST_CHECK
 static struct heap_error *read_block(struct search *search, heap_object_id object,
-				     const struct targets *targets, struct cut_block *block)
+				     const struct arena_targets *targets, struct cut_block *block)
 {
 	const struct objects *objects = &search->capture->objects;
 	uint64_t size = objects_size(objects, object) & ~UINT64_C(7);
-	struct target first = { object, 0 };
-	size_t at = heap_partition_point(i, 0, targets->count,
-					 compare_targets(&targets->items[i], &first) < 0);
 
 	HEAP_TRY(heap_reserve(search->words, search->word_capacity, size / WORD + 1));
 	HEAP_TRY(heap_reserve(search->lengths, search->length_capacity, size / WORD + 2));
 	image_read_padded(&search->capture->image, objects_address(objects, object), search->words,
 			  size);
-	*block = (struct cut_block){ object, size, search->words, targets->items + at, 0 };
-	while (at + block->target_count < targets->count &&
-	       block->targets[block->target_count].object == object)
-		block->target_count++;
+	*block = (struct cut_block){ .object = object, .size = size, .words = search->words };
+	block->targets = arena_targets_find(targets, object, &block->target_count);
 	return NULL;
 }
 
@@ -460,12 +382,8 @@ static struct heap_error *list_candidates(struct search *search, struct candidat
 {
 	const struct objects *objects = &search->capture->objects;
 
-	search->counts = calloc((size_t)objects->count + 1, sizeof(*search->counts));
-	if (!search->counts)
-		return heap_error_out_of_memory();
-	count_targets(search);
 	for (heap_object_id i = 0; i < objects->count; i++) {
-		if (search->counts[i] == MIN_TARGETS && has_size(search, i))
+		if (search->counts[i] >= MIN_TARGETS && has_size(search, i))
 			HEAP_TRY(heap_array_append(candidates,
 						   ((struct candidate){ site_of(search, i), i })));
 	}
@@ -507,7 +425,7 @@ static struct heap_error *find_formats(struct search *search)
 	size_t objects = (size_t)search->capture->objects.count + 1;
 	CLEANUP_FREE bool *is_marked = NULL;
 	CLEANUP_ARRAY struct candidates candidates = { 0 };
-	CLEANUP_ARRAY struct targets targets = { 0 };
+	CLEANUP_ARRAY struct arena_targets targets = { 0 };
 
 	HEAP_TRY(list_candidates(search, &candidates));
 	if (candidates.count == 0)
@@ -517,7 +435,7 @@ static struct heap_error *find_formats(struct search *search)
 		return heap_error_out_of_memory();
 	for (size_t i = 0; i < candidates.count; i = end_of_site(&candidates, i))
 		mark_sample(search, &candidates, i, end_of_site(&candidates, i), is_marked);
-	HEAP_TRY(gather_targets(search, is_marked, &targets));
+	HEAP_TRY(arena_targets_gather(search->capture, is_marked, ARENA_LEAST_INTERIOR, &targets));
 	for (size_t i = 0; i < candidates.count && !progress_is_late(); i++) {
 		heap_object_id object = candidates.items[i].object;
 		struct cut_block block;
@@ -683,7 +601,7 @@ static const struct format *find_chain(struct search *search, const struct cut_b
 // Cuts a block, if it is an arena.
 HEAP_MUST_CHECK
 static struct heap_error *cut_one(struct search *search, heap_object_id object, bool is_likely,
-				  const struct targets *targets)
+				  const struct arena_targets *targets)
 {
 	struct cut_block block;
 	struct chain chain;
@@ -709,12 +627,18 @@ static int compare_arenas(const void *left, const void *right)
 	return a->object < b->object ? -1 : a->object > b->object;
 }
 
+void arenas_sort(struct arenas *arenas)
+{
+	if (arenas->count > 0)
+		qsort(arenas->list, arenas->count, sizeof(*arenas->list), compare_arenas);
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *cut_blocks(struct search *search)
 {
 	heap_object_id objects = search->capture->objects.count;
 	CLEANUP_FREE bool *is_marked = calloc((size_t)objects + 1, sizeof(*is_marked));
-	CLEANUP_ARRAY struct targets targets = { 0 };
+	CLEANUP_ARRAY struct arena_targets targets = { 0 };
 
 	search->sites =
 		calloc((size_t)search->capture->snapshot.site_count + 1, sizeof(*search->sites));
@@ -723,7 +647,7 @@ static struct heap_error *cut_blocks(struct search *search)
 		return heap_error_out_of_memory();
 	for (heap_object_id i = 0; i < objects; i++)
 		is_marked[i] = has_size(search, i) && search->counts[i] > 0;
-	HEAP_TRY(gather_targets(search, is_marked, &targets));
+	HEAP_TRY(arena_targets_gather(search->capture, is_marked, ARENA_LEAST_INTERIOR, &targets));
 	for (heap_object_id i = 0; i < objects && !progress_is_late(); i++) {
 		struct site_arenas *site = &search->sites[site_of(search, i)];
 
@@ -737,45 +661,12 @@ static struct heap_error *cut_blocks(struct search *search)
 		if (is_marked[i] && !search->is_arena[i] && is_likely(search, i))
 			HEAP_TRY(cut_one(search, i, true, &targets));
 	}
-	if (search->arenas->count > 0)
-		qsort(search->arenas->list, search->arenas->count, sizeof(*search->arenas->list),
-		      compare_arenas);
-	return NULL;
-}
-
-// --- sizes ----------------------------------------------------------------------
-
-static int compare_sizes(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-
-	return a < b ? -1 : a > b;
-}
-
-// Lists the different sizes of chunks.
-HEAP_MUST_CHECK
-static struct heap_error *list_classes(struct arenas *arenas)
-{
-	uint32_t count = 0;
-
-	HEAP_TRY(
-		heap_reserve(arenas->classes, arenas->class_capacity, (size_t)arenas->chunk_count));
-	for (uint32_t i = 0; i < arenas->chunk_count; i++)
-		arenas->classes[i] = arenas->chunks[i].size;
-	if (arenas->chunk_count > 0)
-		qsort(arenas->classes, arenas->chunk_count, sizeof(*arenas->classes),
-		      compare_sizes);
-	for (uint32_t i = 0; i < arenas->chunk_count; i++) {
-		if (count == 0 || arenas->classes[count - 1] != arenas->classes[i])
-			arenas->classes[count++] = arenas->classes[i];
-	}
-	arenas->class_count = count;
+	arenas_sort(search->arenas);
 	return NULL;
 }
 
 static void release(struct search *search)
 {
-	free(search->counts);
 	free(search->words);
 	free(search->lengths);
 	free(search->sites);
@@ -783,12 +674,13 @@ static void release(struct search *search)
 }
 
 struct heap_error *arenas_find(const struct capture *capture, const heap_type_id *classes,
-			       struct arenas *arenas)
+			       const uint8_t *counts, struct arenas *arenas)
 {
 	CLEANUP(release)
 	struct search search = {
 		.capture = capture,
 		.classes = classes,
+		.counts = counts,
 		.arenas = arenas,
 	};
 
@@ -796,13 +688,11 @@ struct heap_error *arenas_find(const struct capture *capture, const heap_type_id
 	HEAP_TRY(find_formats(&search));
 	if (search.accepted == 0)
 		return NULL;
-	HEAP_TRY(cut_blocks(&search));
-	return list_classes(arenas);
+	return cut_blocks(&search);
 }
 
 void arenas_deinit(struct arenas *arenas)
 {
 	free(arenas->list);
 	free(arenas->chunks);
-	free(arenas->classes);
 }

@@ -32,10 +32,11 @@ struct arena_chunk {
 struct arena {
 	heap_object_id object;
 	uint32_t first, count; /**< in arenas.chunks */
-	uint32_t header;       /**< bytes of a chunk's header */
-	uint64_t start, end;   /**< of the first header, and of the last chunk */
-	uint32_t owner_at;     /**< of the owner in the headers of chunks in use; ARENA_NO_OWNER */
-	uint32_t owner_in;     /**< of its address in the block's head */
+	uint32_t header;       /**< bytes of a chunk's header; 0: see chunk_pages.h */
+	uint64_t start,
+		end; /**< of the first header, and of the last chunk; of a page, of its tail */
+	uint32_t owner_at; /**< of the owner in the headers of chunks in use; ARENA_NO_OWNER */
+	uint32_t owner_in; /**< of its address in the block's head */
 	heap_type_id
 		type; /**< a struct that has the chunks in its array of bytes, or HEAP_NO_TYPE */
 };
@@ -45,8 +46,6 @@ struct arenas {
 	uint32_t count, capacity;
 	struct arena_chunk *chunks; /**< [chunk_count] by arena, by offset */
 	uint32_t chunk_count, chunk_capacity;
-	uint64_t *classes; /**< [class_count] the sizes of chunks, ascending */
-	uint32_t class_count, class_capacity;
 };
 
 /**
@@ -54,11 +53,12 @@ struct arenas {
  *
  * @param capture  with objects, sites and edges
  * @param classes  [objects] those that virtual tables tell, which chunks must not overlap
+ * @param counts   [objects] by arena_targets_count()
  * @param arenas   zeros at first; arenas_deinit() frees it, also after an error
  */
 HEAP_MUST_CHECK
 struct heap_error *arenas_find(const struct capture *capture, const heap_type_id *classes,
-			       struct arenas *arenas);
+			       const uint8_t *counts, struct arenas *arenas);
 
 /**
  * Marks the chunks of an arena that has an owner as free whose headers have another word than its head.
@@ -66,6 +66,9 @@ struct heap_error *arenas_find(const struct capture *capture, const heap_type_id
  * @param words  the arena's contents
  */
 void arenas_mark_free(struct arenas *arenas, const struct arena *arena, const uint64_t *words);
+
+/** Sorts arenas by object. */
+void arenas_sort(struct arenas *arenas);
 
 void arenas_deinit(struct arenas *arenas);
 

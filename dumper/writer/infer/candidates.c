@@ -50,7 +50,7 @@ static bool is_many(const struct inference *inference, heap_object_id object, he
 	uint64_t stride = layouts_size(&inference->layouts, type);
 	uint64_t size = inference_size(inference, object);
 
-	return (flags & ARENA_CHUNK) && !(flags & ARENA_ROUNDED) && size > stride &&
+	return (flags & ARENA_CHUNK) && !(flags & (ARENA_ROUNDED | ARENA_SLOT)) && size > stride &&
 	       size % stride == 0;
 }
 

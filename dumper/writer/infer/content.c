@@ -506,7 +506,7 @@ bool content_is_text(const struct inference *inference, const struct content *co
 	if (length == 0 || (length == seen && seen == size))
 		return false;
 	// A chunk may be larger than the request. Behind its text may be older contents then.
-	if (inference->capture->objects.flags[object] & ARENA_ROUNDED)
+	if (inference->capture->objects.flags[object] & (ARENA_ROUNDED | ARENA_SLOT))
 		seen = length + 1;
 	// Pointers have zeros in them, too, and what goes before may look like text.
 	return snapshot->edge_first[object] == snapshot->edge_first[object + 1] ||

@@ -11,6 +11,7 @@
 #include "dumper/writer/infer/arena_pieces.h"
 #include "dumper/writer/infer/block_prefixes.h"
 #include "dumper/writer/casts/casts.h"
+#include "dumper/writer/infer/chunk_pages.h"
 #include "dumper/writer/infer/claims.h"
 #include "dumper/writer/infer/content.h"
 #include "dumper/writer/infer/discriminators.h"
@@ -192,8 +193,11 @@ static inline uint64_t inference_slack(const struct inference *inference, heap_o
 	uint64_t size = inference_size(inference, object);
 
 	// Few programs have any, and the column is a cache miss away.
-	if (!(objects->all_flags & ARENA_ROUNDED) || !(objects->flags[object] & ARENA_ROUNDED) ||
-	    size < 2)
+	if (!(objects->all_flags & (ARENA_ROUNDED | ARENA_SLOT)) || size < 2)
+		return layouts_slack(&inference->layouts, size);
+	if (objects->flags[object] & ARENA_SLOT)
+		return chunk_pages_slack(objects_size(objects, object));
+	if (!(objects->flags[object] & ARENA_ROUNDED))
 		return layouts_slack(&inference->layouts, size);
 	return size <= ARENA_LEAST ? size - 1 : (size - 1) / 2;
 }
