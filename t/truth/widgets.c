@@ -96,6 +96,19 @@ struct item {
 	char *label;
 };
 
+// What callers see of a real_list.
+struct list {
+	void **items;
+	unsigned count;
+};
+
+struct real_list { // 32 bytes, as two lists
+	void **items;
+	unsigned count, room;
+	unsigned references;
+	void (*release)(void *item);
+};
+
 struct label {
 	struct object object;
 	char *text;
@@ -122,6 +135,7 @@ struct window {
 	struct label *title;
 	struct image *icon;
 	struct colour *background;
+	struct list *children;
 	char *role;
 	double scale;
 	unsigned number;
@@ -265,6 +279,18 @@ static void *new_image(struct class *class, unsigned number)
 	return image;
 }
 
+static struct list *new_list(void *first, void *second)
+{
+	struct real_list *list = CHUNK(struct real_list);
+
+	list->room = 4;
+	list->references = 1;
+	list->items = NEW_ZEROED_ARRAY(void *, list->room);
+	list->items[list->count++] = first;
+	list->items[list->count++] = second;
+	return (struct list *)list;
+}
+
 static void *new_window(struct class *class, unsigned number, void *label, void *box, void *image)
 {
 	struct window *window = CHUNK_OF(struct window, create(class));
@@ -273,6 +299,7 @@ static void *new_window(struct class *class, unsigned number, void *label, void 
 	window->title = label;
 	window->icon = image;
 	window->background = new_colour(number);
+	window->children = new_list(label, box);
 	window->role = new_text("role", number);
 	window->scale = 1.5;
 	window->number = number;

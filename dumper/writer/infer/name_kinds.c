@@ -219,6 +219,20 @@ static bool may_be_element(const struct layouts *layouts, heap_type_id type)
 	return false;
 }
 
+// True if the words behind the first element of an array cannot be a second one, as a number where that has a pointer.
+static bool contradicts_second(const struct inference *inference, const struct content *content,
+			       heap_type_id element, uint64_t stride)
+{
+	struct content second = *content;
+
+	if (stride % 8 != 0 || stride / 8 >= content->count)
+		return false;
+	second.words += stride / 8;
+	second.count -= stride / 8;
+	second.start += stride;
+	return content_contradicts(inference, &second, element);
+}
+
 // True if the block may as well be an array of the hinted type. One pointer more that fits is no proof against.
 static bool is_rival_array(const struct inference *inference, const struct content *content,
 			   heap_type_id element, uint64_t size, const struct candidate *other,
@@ -229,7 +243,8 @@ static bool is_rival_array(const struct inference *inference, const struct conte
 	uint64_t stride = layouts_size(layouts, element);
 
 	if (!layouts_is_compound(layouts, element) || !may_be_element(layouts, element) ||
-	    size % stride > slack)
+	    size % stride > slack ||
+	    (size / stride > 1 && contradicts_second(inference, content, element, stride)))
 		return false;
 	return is_rival(inference, content, element, size / stride, other,
 			size / stride > 1 ? score - 1 : score);
@@ -306,6 +321,8 @@ static bool may_be_whole(const struct inference *inference, heap_object_id objec
 {
 	const uint64_t rest = 16, least = 24;
 	uint64_t size = inference_size(inference, object);
+	bool may_have_rest = inference->layouts.block_sizes == HEAP_BLOCK_SIZES_GLIBC &&
+			     !(inference->capture->objects.flags[object] & ARENA_CHUNK);
 	struct content content;
 	int score;
 
@@ -322,7 +339,7 @@ static bool may_be_whole(const struct inference *inference, heap_object_id objec
 		const struct hint *hint = &inference->hints.list[at];
 
 		if (has_rival(inference, &content, hint, size, candidate, score) ||
-		    (inference->layouts.block_sizes == HEAP_BLOCK_SIZES_GLIBC && size > least &&
+		    (may_have_rest && size > least &&
 		     has_rival(inference, &content, hint, size - rest, candidate, score)))
 			return false;
 	}
