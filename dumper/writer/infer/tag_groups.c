@@ -61,8 +61,8 @@ static struct heap_error *join_by_place(struct tag_search *search, heap_object_i
 	struct pointer_tags *tags = &search->inference->pointer_tags;
 	uint32_t group;
 
-	*is_done = tags->places.items[place].is_accepted || tags->of[object] != 0;
-	if (!*is_done || tags->of[object] != 0 || !method_tables_find(&tags->tables, word))
+	*is_done = tags->places.items[place].is_accepted;
+	if (!*is_done || !method_tables_find(&tags->tables, word))
 		return NULL;
 	HEAP_TRY(require_group(tags, place, word, false, &group));
 	tags->groups.items[group].is_guessed = false;
@@ -268,7 +268,7 @@ static struct heap_error *join_by_places(struct inference *inference)
 	if (!any)
 		return NULL;
 	HEAP_TRY(require_columns(inference));
-	return tag_places_visit(&search, join_by_place);
+	return tag_places_visit(&search, false, join_by_place);
 }
 
 struct heap_error *tag_groups_find(struct inference *inference)

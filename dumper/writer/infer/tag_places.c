@@ -140,9 +140,11 @@ struct heap_error *tag_places_find_holders(struct inference *inference)
 	return NULL;
 }
 
-struct heap_error *tag_places_visit(struct tag_search *search, tag_place_visitor *visit)
+struct heap_error *tag_places_visit(struct tag_search *search, bool joined,
+				    tag_place_visitor *visit)
 {
 	struct inference *inference = search->inference;
+	const struct pointer_tags *tags = &inference->pointer_tags;
 
 	for (heap_object_id i = 0; i < inference->capture->objects.count; i++) {
 		heap_type_id type;
@@ -151,7 +153,7 @@ struct heap_error *tag_places_visit(struct tag_search *search, tag_place_visitor
 		bool is_done = false;
 
 		progress_step();
-		if (!tag_places_is_holder(&inference->pointer_tags, i))
+		if (!tag_places_is_holder(tags, i) || (!joined && tags->of[i] != 0))
 			continue;
 		type = find_start_type(inference, i);
 		if (type == HEAP_NO_TYPE)
@@ -238,7 +240,7 @@ struct heap_error *tag_places_accept(struct tag_search *search, bool *any)
 		place->blocks = place->tagged = 0;
 		place->pointers = 0;
 	}
-	HEAP_TRY(tag_places_visit(search, count_place));
+	HEAP_TRY(tag_places_visit(search, true, count_place));
 	if (has_candidate(tags))
 		HEAP_TRY(count_others(search));
 	*any = false;

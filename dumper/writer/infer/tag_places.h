@@ -61,8 +61,13 @@ struct heap_error *tag_places_accept(struct tag_search *search, bool *any);
 typedef struct heap_error *tag_place_visitor(struct tag_search *search, heap_object_id object,
 					     uint16_t place, uint64_t word, bool *is_done);
 
-/** Visits the places of blocks that tag_places_find_holders() found and whose type is known. */
+/**
+ * Visits the places of blocks that tag_places_find_holders() found and whose type is known.
+ *
+ * @param joined  also of those that have a group
+ */
 HEAP_MUST_CHECK
-struct heap_error *tag_places_visit(struct tag_search *search, tag_place_visitor *visit);
+struct heap_error *tag_places_visit(struct tag_search *search, bool joined,
+				    tag_place_visitor *visit);
 
 #endif
