@@ -96,15 +96,12 @@ static struct heap_error *add(struct cutter *cutter, uint64_t address, uint64_t 
 	return add_plain(cutter, address, kind, flags);
 }
 
-static bool is_page(const struct arena *arena)
-{
-	return arena->header == 0;
-}
-
 static bool is_rounded(const struct arenas *arenas, const struct arena *arena)
 {
 	uint32_t powers = 0;
 
+	if (arena->is_page)
+		return arena->is_rounded;
 	for (uint32_t i = 0; i < arena->count; i++)
 		powers += __builtin_popcountll(arenas->chunks[arena->first + i].size) == 1;
 	return powers * UINT64_C(100) >= arena->count * (uint64_t)ROUNDED_PER_CENT;
@@ -135,21 +132,21 @@ static struct heap_error *cut(struct cutter *cutter, const struct arena *arena)
 	const struct arena_chunk *chunks = arenas->chunks + arena->first;
 	uint8_t used = ARENA_CHUNK;
 
-	if (is_page(arena))
-		used |= ARENA_SLOT;
-	else if (is_rounded(arenas, arena))
+	if (is_rounded(arenas, arena))
 		used |= ARENA_ROUNDED;
+	else if (arena->is_page)
+		used |= ARENA_SLOT;
 	if (arena->start > 0)
 		HEAP_TRY(add(cutter, start, arena->start, arena->object, 0));
 	for (uint32_t i = 0; i < arena->count; i++) {
 		uint64_t at = start + chunks[i].offset;
 
-		if (!is_page(arena))
+		if (!arena->is_page)
 			HEAP_TRY(add(cutter, at, arena->header, arena->object, ARENA_HEADER));
 		HEAP_TRY(add(cutter, at + arena->header, chunks[i].size, arena->object,
 			     chunks[i].is_free ? ARENA_UNUSED : used));
 	}
-	if (is_page(arena))
+	if (arena->is_page)
 		return add_tail(cutter, arena, start, size);
 	if (arena->end == size)
 		return NULL;

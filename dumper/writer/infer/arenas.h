@@ -32,11 +32,13 @@ struct arena_chunk {
 struct arena {
 	heap_object_id object;
 	uint32_t first, count; /**< in arenas.chunks */
-	uint32_t header;       /**< bytes of a chunk's header; 0: see chunk_pages.h */
+	uint32_t header;       /**< bytes of a chunk's header */
 	uint64_t start,
 		end; /**< of the first header, and of the last chunk; of a page, of its tail */
 	uint32_t owner_at; /**< of the owner in the headers of chunks in use; ARENA_NO_OWNER */
 	uint32_t owner_in; /**< of its address in the block's head */
+	bool is_page;      /**< see chunk_pages.h; there may be no headers */
+	bool is_rounded;   /**< the sizes of its chunks are powers of 2, with their headers */
 	heap_type_id
 		type; /**< a struct that has the chunks in its array of bytes, or HEAP_NO_TYPE */
 };

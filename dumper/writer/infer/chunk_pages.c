@@ -29,7 +29,6 @@ struct page {
 	uint64_t stride;
 	uint64_t start, end; // of the chunks; behind them is the tail
 	bool has_tail;       // a pointer leads there
-	bool is_accepted;
 };
 
 struct pages_found HEAP_ARRAY(struct page);
@@ -190,10 +189,10 @@ static int compare(uint64_t a, uint64_t b)
 static int compare_pages(const void *left, const void *right)
 {
 	const struct page *a = left, *b = right;
-	int order = compare(a->site, b->site);
+	int order = compare(a->size, b->size);
 
 	if (order == 0)
-		order = compare(a->size, b->size);
+		order = compare(a->site, b->site);
 	if (order == 0)
 		order = compare(a->stride, b->stride);
 	return order != 0 ? order : compare(a->object, b->object);
@@ -213,28 +212,27 @@ static bool have_strides(const struct search *search, size_t first, size_t end)
 	return strides > 1 && (has_sites(search->capture) || framed * 2 > end - first);
 }
 
-// Accepts the candidates of sites that have such pages, and all of the sizes of these: the allocator's code may be
-// inlined at several sites.
-static void accept_pages(struct search *search)
+// True if the first chunk of each page begins at the same place behind its start.
+static bool have_offset(const struct page *pages, size_t count)
 {
-	struct page *pages = search->pages.items;
-	const size_t count = search->pages.count;
-
-	for (size_t i = 0, end; i < count; i = end) {
-		for (end = i + 1; end < count && pages[end].site == pages[i].site &&
-				  pages[end].size == pages[i].size;)
-			end++;
-		if (!have_strides(search, i, end))
-			continue;
-		for (size_t j = 0; j < count; j++)
-			pages[j].is_accepted |=
-				pages[j].size == pages[i].size ||
-				(pages[i].site != 0 && pages[j].site == pages[i].site);
+	for (size_t i = 0; i < count; i++) {
+		if (pages[i].start != pages[0].start)
+			return false;
 	}
+	return pages[0].start > 0;
+}
+
+static bool are_powers(const struct page *pages, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if ((pages[i].stride & (pages[i].stride - 1)) != 0)
+			return false;
+	}
+	return true;
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *add_page(struct arenas *arenas, const struct page *page)
+static struct heap_error *add_page(struct arenas *arenas, const struct page *page, bool is_rounded)
 {
 	uint32_t count = (uint32_t)((page->end - page->start) / page->stride);
 
@@ -251,10 +249,42 @@ static struct heap_error *add_page(struct arenas *arenas, const struct page *pag
 		.end = page->end,
 		.owner_at = ARENA_NO_OWNER,
 		.owner_in = ARENA_NO_OWNER,
+		.is_page = true,
+		.is_rounded = is_rounded,
 	};
 	for (uint32_t i = 0; i < count; i++)
 		arenas->chunks[arenas->chunk_count++] =
 			(struct arena_chunk){ page->start + i * page->stride, page->stride, false };
+	return NULL;
+}
+
+// Adds the pages of the sizes that have several strides at a site, and those of other sites: the allocator's code may be
+// inlined.
+HEAP_MUST_CHECK
+static struct heap_error *add_pages(struct search *search)
+{
+	struct page *pages = search->pages.items;
+	const size_t count = search->pages.count;
+
+	qsort(pages, count, sizeof(*pages), compare_pages);
+	for (size_t i = 0, end; i < count; i = end) {
+		bool is_accepted = false, is_rounded;
+
+		for (end = i; end < count && pages[end].size == pages[i].size;) {
+			size_t first = end;
+
+			while (end < count && pages[end].size == pages[i].size &&
+			       pages[end].site == pages[first].site)
+				end++;
+			is_accepted |= have_strides(search, first, end);
+		}
+		is_rounded = are_powers(pages + i, end - i);
+
+		// A power of 2 may count a header before each chunk, too, which would be behind the last one's.
+		is_accepted &= !is_rounded || !have_offset(pages + i, end - i);
+		for (size_t j = i; is_accepted && j < end; j++)
+			HEAP_TRY(add_page(search->arenas, &pages[j], is_rounded));
+	}
 	return NULL;
 }
 
@@ -271,12 +301,7 @@ struct heap_error *chunk_pages_find(const struct capture *capture, const heap_ty
 	HEAP_TRY(find_candidates(&search, classes, counts));
 	if (search.pages.count == 0)
 		return NULL;
-	qsort(search.pages.items, search.pages.count, sizeof(*search.pages.items), compare_pages);
-	accept_pages(&search);
-	for (size_t i = 0; i < search.pages.count; i++) {
-		if (search.pages.items[i].is_accepted)
-			HEAP_TRY(add_page(arenas, &search.pages.items[i]));
-	}
+	HEAP_TRY(add_pages(&search));
 	arenas_sort(arenas);
 	return NULL;
 }
