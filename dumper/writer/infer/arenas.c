@@ -78,6 +78,7 @@ struct counted_start {
 struct trial {
 	struct format format;
 	uint64_t chunks, hits, inside;
+	uint64_t bytes; // of all of these, with headers
 	bool has_sizes;
 	struct counted_start starts[COUNTED_STARTS]; // those of most blocks first, once accepted
 	uint32_t start_count;
@@ -305,6 +306,7 @@ static void try_block(struct search *search, const struct cut_block *block)
 	if (!winner)
 		return;
 	winner->chunks += best.chunks;
+	winner->bytes += best.end - best.start;
 	winner->hits += best.hits;
 	winner->inside += best.inside;
 	winner->has_sizes |= best.has_sizes;
@@ -322,11 +324,13 @@ static int compare_starts(const void *left, const void *right)
 
 /*
  * True if chunks of one size are more than an array whose elements have a constant: most are pointed to behind
- * their header, and hardly anywhere else. A struct may have its own size, which counts all of it.
+ * their header, and hardly anywhere else. A struct may have its own size, which counts all of it, or a number near its
+ * end that happens to be what is left of it: no header is larger than all that it precedes.
  */
 static bool are_equal_chunks(const struct trial *trial)
 {
 	return !trial->format.is_whole && trial->format.header > WORD &&
+	       trial->bytes >= 2 * trial->chunks * trial->format.header &&
 	       trial->chunks >= MIN_EQUAL && trial->hits * 2 >= trial->chunks &&
 	       trial->inside * 16 <= trial->hits;
 }
