@@ -18,6 +18,7 @@
 enum {
 	ROUNDED_PER_CENT = 95, // of an arena's chunks are powers of 2 by rounding, not by chance
 	MIN_HEADERS = 4,       // with one type, for all headers to have it
+	NEAR = 3,              // pieces beside a guess
 	WORD = 8,
 };
 
@@ -196,15 +197,24 @@ static struct heap_error *cut_ranges(struct cutter *cutter)
 
 // --- pointers -----------------------------------------------------------------
 
-// The piece of a whole object that holds an offset.
+// The piece of a whole object that holds an offset. Most pieces of a page are equal: a guess is one or two beside it.
 static heap_object_id piece_at(const struct arena_pieces *pieces, const struct objects *objects,
 			       heap_object_id whole, uint64_t offset)
 {
-	uint32_t first = pieces->first[whole], end = pieces->first[whole + 1];
+	uint32_t first = pieces->first[whole], end = pieces->first[whole + 1], guess;
 	uint64_t address = objects_address(&pieces->whole, whole) + offset;
 
 	if (end - first == 1)
 		return first;
+	guess = first + (uint32_t)((end - first) * offset / objects_size(&pieces->whole, whole));
+	for (int i = 0; i < NEAR && guess < end; i++) {
+		if (objects_address(objects, guess) > address)
+			guess--;
+		else if (guess + 1 < end && objects_address(objects, guess + 1) <= address)
+			guess++;
+		else
+			return guess;
+	}
 	return heap_partition_point(i, first, end, objects_address(objects, i) <= address) - 1;
 }
 
