@@ -44,6 +44,7 @@ struct heap_error *arena_targets_count(const struct capture *capture, uint8_t **
 // The words of the blocks that are marked, a bit each: many more pointers lead there than there are words.
 struct marks {
 	uint64_t least;
+	bool has_own;            // also what elements have of themselves
 	uint32_t *numbers;       // [objects] of the marked ones, + 1; 0: not marked
 	heap_object_id *objects; // [count] those
 	size_t *first;           // [count + 1] in `bits`
@@ -115,15 +116,37 @@ static struct heap_error *list_targets(const struct marks *marks, struct arena_t
 	return NULL;
 }
 
+/*
+ * True if a pointer leads from an element into itself, whatever the elements are: a short std::string of libstdc++
+ * has a pointer to its text, two words behind, and the head of an empty ring leads to itself.
+ */
+static bool is_own(uint64_t slot, uint64_t interior)
+{
+	return interior == slot + 2 * WORD || interior == slot || interior + WORD == slot;
+}
+
+static void mark_edges(struct marks *marks, const struct heap_snapshot *snapshot,
+		       heap_object_id object)
+{
+	for (uint32_t i = snapshot->edge_first[object]; i < snapshot->edge_first[object + 1]; i++) {
+		heap_object_id target = snapshot->edge_target[i];
+		uint64_t interior = snapshot->edge_interior[i];
+
+		if (marks->has_own || target != object ||
+		    !is_own(snapshot->edge_slot[i] * (uint64_t)WORD, interior))
+			mark(marks, target, interior);
+	}
+}
+
 struct heap_error *arena_targets_gather(const struct capture *capture, const bool *is_marked,
-					uint64_t least, struct arena_targets *targets)
+					uint64_t least, bool has_own, struct arena_targets *targets)
 {
 	const struct heap_snapshot *snapshot = &capture->snapshot;
-	CLEANUP(marks_deinit) struct marks marks = { .least = least };
+	CLEANUP(marks_deinit) struct marks marks = { .least = least, .has_own = has_own };
 
 	HEAP_TRY(marks_init(&marks, &capture->objects, is_marked));
-	for (uint32_t i = 0; marks.count > 0 && i < snapshot->edge_count; i++)
-		mark(&marks, snapshot->edge_target[i], snapshot->edge_interior[i]);
+	for (heap_object_id i = 0; marks.count > 0 && i < capture->objects.count; i++)
+		mark_edges(&marks, snapshot, i);
 	for (uint64_t i = 0; marks.count > 0 && i < snapshot->root_edge_count; i++)
 		mark(&marks, snapshot->root_edges[i].target, snapshot->root_edges[i].interior);
 	return list_targets(&marks, targets);

@@ -35,10 +35,12 @@ struct heap_error *arena_targets_count(const struct capture *capture, uint8_t **
  *
  * @param is_marked  [objects]
  * @param least      bytes into the block: 0, or ARENA_LEAST_INTERIOR
+ * @param has_own    also where the elements of an array lead into themselves
  */
 HEAP_MUST_CHECK
 struct heap_error *arena_targets_gather(const struct capture *capture, const bool *is_marked,
-					uint64_t least, struct arena_targets *targets);
+					uint64_t least, bool has_own,
+					struct arena_targets *targets);
 
 /** The targets of a block. @param count  gets their number */
 const struct arena_target *arena_targets_find(const struct arena_targets *targets,

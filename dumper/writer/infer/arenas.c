@@ -439,7 +439,8 @@ static struct heap_error *find_formats(struct search *search)
 		return heap_error_out_of_memory();
 	for (size_t i = 0; i < candidates.count; i = end_of_site(&candidates, i))
 		mark_sample(search, &candidates, i, end_of_site(&candidates, i), is_marked);
-	HEAP_TRY(arena_targets_gather(search->capture, is_marked, ARENA_LEAST_INTERIOR, &targets));
+	HEAP_TRY(arena_targets_gather(search->capture, is_marked, ARENA_LEAST_INTERIOR, true,
+				      &targets));
 	for (size_t i = 0; i < candidates.count && !progress_is_late(); i++) {
 		heap_object_id object = candidates.items[i].object;
 		struct cut_block block;
@@ -651,7 +652,8 @@ static struct heap_error *cut_blocks(struct search *search)
 		return heap_error_out_of_memory();
 	for (heap_object_id i = 0; i < objects; i++)
 		is_marked[i] = has_size(search, i) && search->counts[i] > 0;
-	HEAP_TRY(arena_targets_gather(search->capture, is_marked, ARENA_LEAST_INTERIOR, &targets));
+	HEAP_TRY(arena_targets_gather(search->capture, is_marked, ARENA_LEAST_INTERIOR, true,
+				      &targets));
 	for (heap_object_id i = 0; i < objects && !progress_is_late(); i++) {
 		struct site_arenas *site = &search->sites[site_of(search, i)];
 

@@ -160,7 +160,7 @@ static struct heap_error *find_candidates(struct search *search, const heap_type
 		return heap_error_out_of_memory();
 	if (!mark_candidates(search, classes, counts, is_marked))
 		return NULL;
-	HEAP_TRY(arena_targets_gather(capture, is_marked, 0, &targets));
+	HEAP_TRY(arena_targets_gather(capture, is_marked, 0, false, &targets));
 	for (size_t i = 0, count; i < targets.count && !progress_is_late(); i += count) {
 		heap_object_id object = targets.items[i].object;
 		struct places places = { .list = &targets.items[i] };
