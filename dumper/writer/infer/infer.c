@@ -320,7 +320,7 @@ static struct heap_error *advance(struct inference *inference, int small, uint64
 	*is_cheap = *named > 0;
 	if (*named == 0 && pass(inference, &inference->tables, FEW_NEW))
 		HEAP_TRY(bucket_tables_find(inference, named));
-	if (*named == 0)
+	if (*named == 0 && pass(inference, &inference->text_headers, FEW_NEW))
 		HEAP_TRY(text_headers_claim(inference, named));
 	if (*named == 0 && pass(inference, &inference->beside, FEW_NEW))
 		HEAP_TRY(named_pointees_claim(inference, named));
@@ -337,7 +337,7 @@ static struct heap_error *advance(struct inference *inference, int small, uint64
 	if (*named == 0 && pass(inference, &inference->links, FEW_NEW))
 		HEAP_TRY(measured_links_claim(inference, named));
 	// Before chains are named node by node.
-	if (*named == 0 && small > 0 && pass(inference, &inference->likeness, FEW_TO_LEARN))
+	if (*named == 0 && small > 0 && pass(inference, &inference->likeness, FEW_NEW))
 		HEAP_TRY(likeness_claim(inference, named));
 	if (*named == 0)
 		HEAP_TRY(name_likely(inference, named));
@@ -357,7 +357,7 @@ static struct heap_error *advance(struct inference *inference, int small, uint64
 		HEAP_TRY(naming_weigh_hints(inference, named));
 	if (*named == 0)
 		HEAP_TRY(rounded_sizes_claim(inference, false, named));
-	if (*named == 0 && pass(inference, &inference->likeness, FEW_TO_LEARN))
+	if (*named == 0 && pass(inference, &inference->likeness, FEW_NEW))
 		HEAP_TRY(likeness_claim(inference, named));
 	if (*named == 0)
 		HEAP_TRY(pools_cut(inference, false, named));

@@ -90,6 +90,7 @@ struct inference {
 	struct gate void_contents; /**< likewise, by content */
 	struct gate own_methods;   /**< asking the method tables with which blocks begin */
 	struct gate beside;        /**< finding the structs that enums beside void pointers name */
+	struct gate text_headers;  /**< finding structs that have their text at their end */
 	struct gate tables;        /**< finding tables of buckets */
 	struct gate lengths;       /**< finding the lengths of arrays */
 	struct gate links;         /**< measuring nodes behind their links */
