@@ -191,43 +191,60 @@ static struct heap_error *count_place(struct tag_search *search, heap_object_id 
 	return NULL;
 }
 
-// Counts the blocks that have a place and no tag anywhere.
-HEAP_MUST_CHECK
-static struct heap_error *count_others(struct tag_search *search)
-{
-	struct inference *inference = search->inference;
-
-	for (heap_object_id i = 0; i < inference->capture->objects.count; i++) {
-		heap_type_id type;
-		struct type_places *places;
-
-		progress_step();
-		if (tag_places_is_holder(&inference->pointer_tags, i))
-			continue;
-		type = find_start_type(inference, i);
-		if (type == HEAP_NO_TYPE)
-			continue;
-		HEAP_TRY(find_type_places(search, type, &places));
-		for (uint8_t j = 0; j < places->count; j++)
-			inference->pointer_tags.places.items[places->places[j]].blocks++;
-	}
-	return NULL;
-}
-
 // True if enough holders have their tag at a place.
 static bool has_support(const struct tag_place *place)
 {
 	return place->tagged >= MIN_TAGGED || place->pointers >= MIN_POINTERS;
 }
 
-// True if a place has support but is not accepted yet: the blocks that have it without a tag decide.
-static bool has_candidate(const struct pointer_tags *tags)
+static bool is_mostly_tagged(const struct tag_place *place)
 {
-	for (size_t i = 0; i < tags->places.count; i++) {
-		if (!tags->places.items[i].is_accepted && has_support(&tags->places.items[i]))
-			return true;
+	return place->tagged * UINT64_C(100) >= place->blocks * (uint64_t)TAGGED_SHARE;
+}
+
+// True if a place is not accepted yet, and the blocks that have it without a tag decide.
+static bool is_candidate(const struct tag_place *place)
+{
+	return !place->is_accepted && has_support(place) && is_mostly_tagged(place);
+}
+
+static uint32_t count_candidates(const struct pointer_tags *tags)
+{
+	uint32_t count = 0;
+
+	for (size_t i = 0; i < tags->places.count; i++)
+		count += is_candidate(&tags->places.items[i]);
+	return count;
+}
+
+// Counts the blocks that have a place and no tag anywhere, until that speaks against all candidates.
+HEAP_MUST_CHECK
+static struct heap_error *count_others(struct tag_search *search)
+{
+	struct inference *inference = search->inference;
+	struct pointer_tags *tags = &inference->pointer_tags;
+	uint32_t left = count_candidates(tags);
+
+	for (heap_object_id i = 0; left > 0 && i < inference->capture->objects.count; i++) {
+		heap_type_id type;
+		struct type_places *places;
+
+		progress_step();
+		if (tag_places_is_holder(tags, i))
+			continue;
+		type = find_start_type(inference, i);
+		if (type == HEAP_NO_TYPE)
+			continue;
+		HEAP_TRY(find_type_places(search, type, &places));
+		for (uint8_t j = 0; j < places->count; j++) {
+			struct tag_place *place = &tags->places.items[places->places[j]];
+			bool before = is_candidate(place);
+
+			place->blocks++;
+			left -= before && !is_candidate(place);
+		}
 	}
-	return false;
+	return NULL;
 }
 
 struct heap_error *tag_places_accept(struct tag_search *search, bool *any)
@@ -241,15 +258,12 @@ struct heap_error *tag_places_accept(struct tag_search *search, bool *any)
 		place->pointers = 0;
 	}
 	HEAP_TRY(tag_places_visit(search, true, count_place));
-	if (has_candidate(tags))
-		HEAP_TRY(count_others(search));
+	HEAP_TRY(count_others(search));
 	*any = false;
 	for (size_t i = 0; i < tags->places.count; i++) {
 		struct tag_place *place = &tags->places.items[i];
 
-		place->is_accepted |=
-			has_support(place) &&
-			place->tagged * UINT64_C(100) >= place->blocks * (uint64_t)TAGGED_SHARE;
+		place->is_accepted |= has_support(place) && is_mostly_tagged(place);
 		*any |= place->is_accepted;
 	}
 	return NULL;
