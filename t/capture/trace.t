@@ -53,11 +53,12 @@ sub within {
 
 # --- totals, and the file
 
-my ($exact, $file) = run('steady', '10K');
+# At 10K, one of 17,000 large blocks is missed, and so one of 40 in one of 440 runs: far from a normal distribution.
+my ($exact, $file) = run('steady', '5K');
 my $all = asked($file);
 is $all->{dropped}, 0, 'no event is missing';
 ok $all->{ended}, 'the trace has an end';
-is $all->{mean}, 10240, 'the rate is known';
+is $all->{mean}, 5120, 'the rate is known';
 within(of_site($all, $_), $exact->{$_}, "$_: bytes within the error") for sort keys %$exact;
 cmp_ok of_site($all, 'make_small')->{samples}, '>', 200, 'small blocks are sampled, too';
 cmp_ok $all->{peak}{bytes}, '<', 200000, 'hardly any two live at a time';
@@ -70,7 +71,7 @@ like tool($file, '--collapsed'), qr/^main \(trace-history\.c:\d+\);steady \(.*\)
     'collapsed stacks';
 my $profile = memGunzip(tool($file, '--pprof'));
 like $profile, qr/alloc_space.*inuse_space(?=.*trace-history\.c).*make_small/s, 'a profile for pprof';
-like tool($file), qr/^trace-history \(pid \d+\), .*; 1 sample in 10\.0 KiB\nallocated +\S+ MiB ±/,
+like tool($file), qr/^trace-history \(pid \d+\), .*; 1 sample in 5\.0 KiB\nallocated +\S+ MiB ±/,
     'the summary';
 
 # --- filters
