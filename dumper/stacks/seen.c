@@ -104,7 +104,7 @@ void heapsnap_seen_cache(uint64_t site, uint64_t size)
 		return;
 	other = __atomic_exchange_n(&heapsnap_seen[slot], site, __ATOMIC_RELAXED);
 	if (other != 0 && other != site) {
-		uint64_t word = other | (uint64_t)(uint16_t)(slot - other) << HEAPSNAP_SITE_BITS;
+		uint64_t word = heapsnap_displaced_word(other, (uint16_t)(slot - other));
 
 		note_displaced(other);
 		__atomic_store_n(heapsnap_displaced_slot(word), word, __ATOMIC_RELAXED);
@@ -170,13 +170,13 @@ static void reopen(const struct heapsnap_kind *kind)
 {
 	uint64_t site = __atomic_load_n(&kind->site, __ATOMIC_RELAXED);
 	uint64_t size = __atomic_load_n(&kind->size, __ATOMIC_RELAXED);
+	uint64_t word = heapsnap_displaced_word(site, size);
 
 	__atomic_and_fetch(closed_mark(kind), QUEUED, __ATOMIC_RELAXED);
 	if (size >= HEAPSNAP_SEEN_SLOTS)
 		return;
 	clear_if(&heapsnap_seen[seen_slot(site, size)], site);
-	clear_if(heapsnap_displaced_slot(site | size << HEAPSNAP_SITE_BITS),
-		 site | size << HEAPSNAP_SITE_BITS);
+	clear_if(heapsnap_displaced_slot(word), word);
 }
 
 // --- waiting for credit ------------------------------------------------------------------
@@ -241,6 +241,16 @@ static uint64_t *swept_slots(uint32_t at, uint32_t *in_row)
 	return &heapsnap_displaced[at - HEAPSNAP_SEEN_SLOTS];
 }
 
+// The site in a slot; 0: there is none.
+static uint64_t swept_site(const uint64_t *slot)
+{
+	uint64_t word = __atomic_load_n(slot, __ATOMIC_RELAXED);
+	bool is_displaced =
+		slot >= heapsnap_displaced && slot < heapsnap_displaced + HEAPSNAP_DISPLACED_SLOTS;
+
+	return is_displaced ? heapsnap_displaced_site(word) : word;
+}
+
 static bool needs_sweep(uint64_t site)
 {
 	return site != 0 &&
@@ -280,7 +290,7 @@ static uint32_t take_slots(uint32_t most, uint32_t *from)
 static void sweep_row(uint64_t *slots, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		if (needs_sweep(__atomic_load_n(&slots[i], __ATOMIC_RELAXED) & HEAPSNAP_SITE_MASK))
+		if (needs_sweep(swept_site(&slots[i])))
 			__atomic_store_n(&slots[i], 0, __ATOMIC_RELAXED);
 	}
 }
@@ -361,7 +371,7 @@ void heapsnap_seen_forget(uint64_t start, uint64_t end)
 	for (uint32_t i = 0; HEAPSNAP_TAKES_SNAPSHOTS && i < SWEPT_SLOTS; i++) {
 		uint32_t in_row;
 		uint64_t *slot = swept_slots(i, &in_row);
-		uint64_t site = __atomic_load_n(slot, __ATOMIC_RELAXED) & HEAPSNAP_SITE_MASK;
+		uint64_t site = swept_site(slot);
 
 		if (site >= start && site < end && site != 0)
 			__atomic_store_n(slot, 0, __ATOMIC_RELAXED);

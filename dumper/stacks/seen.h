@@ -22,6 +22,7 @@
 enum {
 	HEAPSNAP_SEEN_SLOTS = 1 << 16,
 	HEAPSNAP_DISPLACED_SLOTS = 1 << 14,
+	HEAPSNAP_DISPLACED_SIZE_BITS = 16,
 	HEAPSNAP_SEEN_SITES = 1 << 15,
 	HEAPSNAP_QUEUE = 1 << 18, /**< more than there are kinds */
 };
@@ -33,10 +34,24 @@ enum {
 extern uint64_t heapsnap_seen[HEAPSNAP_SEEN_SLOTS] __attribute__((visibility("hidden")));
 
 /**
- * Those that have lost their slot to another, by hash: the site and, in the upper 16 bits, the
- * size. Neighbouring sites and sizes often have one slot.
+ * Those that have lost their slot to another, by hash: heapsnap_displaced_word(). Neighbouring sites and
+ * sizes often have one slot.
  */
 extern uint64_t heapsnap_displaced[HEAPSNAP_DISPLACED_SLOTS] __attribute__((visibility("hidden")));
+
+/**
+ * A site, and a size below HEAPSNAP_SEEN_SLOTS. Not the site below the size: that is what the second word
+ * of a header looks like, and the writer would take one in 65536 of them for that of a block.
+ */
+static inline uint64_t heapsnap_displaced_word(uint64_t site, uint64_t size)
+{
+	return (site << HEAPSNAP_DISPLACED_SIZE_BITS) + size;
+}
+
+static inline uint64_t heapsnap_displaced_site(uint64_t word)
+{
+	return word >> HEAPSNAP_DISPLACED_SIZE_BITS;
+}
 
 static inline uint64_t *heapsnap_displaced_slot(uint64_t word)
 {
@@ -52,7 +67,7 @@ static inline uint64_t heapsnap_seen_at(uint64_t site, uint64_t size)
 /** True if all is known of a site and size, which have lost their slot. */
 static inline bool heapsnap_is_displaced(uint64_t site, uint64_t size)
 {
-	uint64_t word = site | size << HEAPSNAP_SITE_BITS;
+	uint64_t word = heapsnap_displaced_word(site, size);
 
 	return __atomic_load_n(heapsnap_displaced_slot(word), __ATOMIC_RELAXED) == word;
 }

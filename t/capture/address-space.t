@@ -41,4 +41,9 @@ my @paths = grep { /descend/ } `$build/heapsh-trace --collapsed $directory/many.
 cmp_ok abs(@paths - 12729), '<', 6 * 54, 'each sampled block has its own path';
 my @frames = grep { split(/;/) != 17 } @paths;
 is scalar(@frames), 0, 'of all calls';
+
+# The library's variables are memory as any other to the writer, which looks there for headers.
+my %found = `$build/heapsnap run -- $build/t/programs/own-tables` =~ /^(\w+) (\d+)$/mg;
+cmp_ok $found{ranges}, '>=', 1, "the library's variables are found";
+is $found{headers}, 0, '... and nothing there looks like the header of a block';
 done_testing;
