@@ -417,26 +417,37 @@ static long replace_own(const char *name, uint32_t pid)
 	return -EEXIST;
 }
 
+static long create_file(const char *name)
+{
+	return HEAPSNAP_SYSTEM_4(SYS_openat, AT_FDCWD, name,
+				 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
+static char *add_number(char *name, size_t size, uint32_t number)
+{
+	char *end = heapsnap_format_text(name + strlen(name), name + size, ".");
+
+	return heapsnap_format_number(end, name + size, number, 10);
+}
+
+// Of processes with other names than that which was meant, one may have the pid that another had before.
 static long create(char *name, size_t size, const char *pattern, bool own_name, uint32_t pid)
 {
 	long descriptor = -EEXIST;
 
 	for (uint32_t serial = 0; serial < MAX_SERIAL && descriptor == -EEXIST; serial++) {
 		bool has_serial = format_name(name, pattern, pid, serial);
-		char *end = name + strlen(name);
 
-		if (own_name && !tells_processes_apart(pattern)) {
-			end = heapsnap_format_text(end, name + size, ".");
-			heapsnap_format_number(end, name + size, pid, 10);
-		}
-		descriptor = HEAPSNAP_SYSTEM_4(SYS_openat, AT_FDCWD, name,
-					       O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-					       0600);
-		if (!has_serial)
+		if (own_name && !tells_processes_apart(pattern))
+			add_number(name, size, pid);
+		if (!has_serial && serial > 0)
+			add_number(name, size, serial + 1);
+		descriptor = create_file(name);
+		if (descriptor == -EEXIST && !has_serial)
+			descriptor = replace_own(name, pid);
+		if (!has_serial && !own_name)
 			break;
 	}
-	if (descriptor == -EEXIST)
-		descriptor = replace_own(name, pid);
 	return descriptor;
 }
 

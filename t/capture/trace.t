@@ -132,6 +132,18 @@ is of_site($all, 'make_medium')->{samples}, 0, "the child's trace knows of its o
 within(of_site($all, 'make_small'), 100000, 'and of all of these');
 is $all->{pid}, $exact->{child}, 'under its pid';
 
+# A process may have the pid of an earlier one. What it says would be read by its parent.
+{
+    my $folder = tempdir(CLEANUP => 1);
+    my $late = 'echo $$; echo the trace of another process > b.trace.$$; LD_PRELOAD=$ours exec "$0" leak > /dev/null';
+    local $ENV{late} = $late;
+    my $said = `cd $folder && $build/heapsnap run @options --trace b.trace --rate 1 -- sh -c 'ours=\$LD_PRELOAD LD_PRELOAD= sh -c "\$late" $build/t/programs/trace-history; :' 2>&1`;
+    like $said, qr/^\d+\n\z/, 'a pid of which there is a trace: nothing is said';
+    my $pid = $said =~ s/\D//gr;
+    is -s "$folder/b.trace.$pid", 29, '... it stays';
+    is asked("$folder/b.trace.$pid.2")->{pid}, $pid, '... and there is another one';
+}
+
 ($exact, $file, my $status) = run('killed', '3000');
 is $status & 127 || $status >> 8, $status & 127 ? 9 : 137, 'a program is killed';
 $all = asked($file);
