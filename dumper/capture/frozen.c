@@ -8,7 +8,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/futex.h>
+#include <linux/securebits.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -197,6 +199,35 @@ static void take_root_back(void)
 		HEAPSNAP_SYSTEM_3(SYS_setresuid, 0, 0, 0);
 }
 
+// True if the writer has a capability once it has been started, if this copy has it (capabilities(7)).
+static bool stays_at_exec(int capability, bool is_root)
+{
+	return is_root ? HEAPSNAP_SYSTEM_2(SYS_prctl, PR_CAPBSET_READ, capability) == 1
+		       : HEAPSNAP_SYSTEM_5(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET,
+					   capability, 0, 0) == 1;
+}
+
+// A daemon may keep some of root's capabilities as another user, and who enters a user namespace has all in
+// there. They end with exec, and who has fewer than this copy may not read it (ptrace(2)).
+static void leave_capabilities(void)
+{
+	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];
+	long bits = HEAPSNAP_SYSTEM_1(SYS_prctl, PR_GET_SECUREBITS);
+	bool is_root =
+		heapsnap_system(SYS_geteuid, 0, 0, 0, 0, 0, 0) == 0 && !(bits & SECBIT_NOROOT);
+
+	if (HEAPSNAP_SYSTEM_2(SYS_capget, &header, sets) != 0)
+		return;
+	for (int i = 0; i < 32 * _LINUX_CAPABILITY_U32S_3; i++) {
+		if (!stays_at_exec(i, is_root))
+			sets[i / 32].permitted &= ~(UINT32_C(1) << i % 32);
+	}
+	for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
+		sets[i].effective &= sets[i].permitted;
+	HEAPSNAP_SYSTEM_2(SYS_capset, &header, sets);
+}
+
 // At the priority of a real-time program the writer would take its processor for as long as it works.
 static void leave_priority(void)
 {
@@ -219,6 +250,7 @@ static void set_terms(void)
 
 	leave_priority();
 	take_root_back();
+	leave_capabilities();
 	// Whatever uid the program runs as, the writer must be able to read this copy.
 	HEAPSNAP_SYSTEM_5(SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0);
 	HEAPSNAP_SYSTEM_5(SYS_prctl, PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);

@@ -36,11 +36,17 @@ survives('a program that closes all descriptors', $program, 'closing', snapshots
 SKIP: {
     skip 'what follows takes root', 1 if $> != 0;
     survives('setuid and setgid', $program, 'another-user');
+    survives('setuid, and a capability that is kept', $program, 'capability');
+    survives('root with a smaller bounding set', $program, 'bounding-set');
     survives('seteuid and setegid', $program, 'effective-user');
     survives('a changed root, where no writer is', $program, 'changed-root', snapshots => 0,
         errors => "heapsnap: \\S+/heapsnap-writer could not be started$goes_on");
     survives('a user with too many processes', $program, 'no-processes', snapshots => 0,
         errors => "heapsnap: no snapshot: no more processes are allowed$goes_on");
+}
+SKIP: {
+    skip 'what follows takes a user namespace', 1 unless can('unshare --user true');
+    survives('a user namespace without users', $program, 'user-namespace');
 }
 SKIP: {
     skip 'what follows takes namespaces', 1

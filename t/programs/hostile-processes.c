@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+// CFLAGS: -D_GNU_SOURCE
 /*
  * Processes that change what they are, or may do little. See hostile.h.
  */
 #include "t/programs/hostile.h"
 
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -72,6 +75,36 @@ static void as_another_user(void)
 	expect("setuid", setuid(65534), 0);
 	capture();
 	expect("dumpable", prctl(PR_GET_DUMPABLE), 0);
+}
+
+// As servers of names and time do: another user, with one of root's rights.
+static void with_a_capability(void)
+{
+	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct sets[2] = { 0 };
+
+	sets[0].effective = sets[0].permitted = 1u << CAP_NET_BIND_SERVICE;
+	expect("prctl", prctl(PR_SET_KEEPCAPS, 1), 0);
+	expect("setgid", setgid(65534), 0);
+	expect("setuid", setuid(65534), 0);
+	expect("capset", syscall(SYS_capset, &header, sets), 0);
+	capture();
+	expect("capget", syscall(SYS_capget, &header, sets), 0);
+	expect("capability", sets[0].effective, 1u << CAP_NET_BIND_SERVICE);
+}
+
+// All of them, until the next exec.
+static void in_a_user_namespace(void)
+{
+	expect("unshare", unshare(CLONE_NEWUSER), 0);
+	capture();
+}
+
+// As root whose children shall have less.
+static void with_a_bounding_set(void)
+{
+	expect("prctl", prctl(PR_CAPBSET_DROP, CAP_SYS_ADMIN), 0);
+	capture();
 }
 
 // As file servers do: root, set aside for a while.
@@ -243,6 +276,9 @@ static const struct way ways[] = {
 	{ "daemon", as_daemon },
 	{ "fork-storm", in_a_fork_storm },
 	{ "another-user", as_another_user },
+	{ "capability", with_a_capability },
+	{ "user-namespace", in_a_user_namespace },
+	{ "bounding-set", with_a_bounding_set },
 	{ "effective-user", as_effective_user },
 	{ "not-dumpable", not_dumpable },
 	{ "changed-root", in_a_changed_root },
