@@ -21,6 +21,7 @@
 #include "dumper/writer/infer/rounded_sizes.h"
 #include "dumper/writer/base/supervisor.h"
 #include "dumper/writer/base/progress.h"
+#include "dumper/writer/infer/fitting_texts.h"
 #include "dumper/writer/infer/libc_blocks.h"
 #include "dumper/writer/infer/library_types.h"
 #include "dumper/writer/infer/own_methods.h"
@@ -547,5 +548,6 @@ struct heap_error *infer_types(struct capture *capture, const heap_type_id *clas
 	HEAP_TRY(block_prefixes_finish(&inference.block_prefixes, capture));
 	HEAP_TRY(arena_pieces_join(&pieces, capture, heads));
 	HEAP_TRY(shapes_name(capture));
+	HEAP_TRY(fitting_texts_name(capture));
 	return slabs_find(capture);
 }

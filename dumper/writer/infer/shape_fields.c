@@ -11,6 +11,7 @@ enum {
 	LEAST_VECTORS = 2, // that are not empty, of a field
 	LEAST_TEXT = 4,    // letters
 	LONG_TEXT = 16,    // which is text whatever comes after it
+	ROUNDED = 8,       // bytes that a text's block may have behind it, with the NUL
 	SMALLEST = 24,     // bytes of glibc's smallest block; the program may have requested fewer
 	LEAST_ADDRESS = 65536,
 };
@@ -81,7 +82,8 @@ static bool has_exact_sizes(const struct capture *capture)
 	       capture->process.origin != HEAPSNAP_ORIGIN_CORE;
 }
 
-bool shape_is_text(const struct shape_reader *reader, heap_object_id object)
+// @return how many of the block's bytes are those of a text, without its NUL, as far as they are examined; 0: none
+static size_t text_length(const struct shape_reader *reader, heap_object_id object)
 {
 	unsigned char bytes[SHAPE_WORDS * 8];
 	const struct capture *capture = reader->capture;
@@ -96,13 +98,28 @@ bool shape_is_text(const struct shape_reader *reader, heap_object_id object)
 	// The bytes behind the text may be left over from the block that was there before.
 	if (edge < capture->snapshot.edge_first[object + 1] &&
 	    capture->snapshot.edge_slot[edge] * UINT64_C(8) < length)
-		return false;
+		return 0;
 	if (length == seen)
-		return size > seen;
+		return size > seen ? length : 0;
 	memcpy(&first, bytes, seen < sizeof(first) ? seen : sizeof(first));
 	return length >= LEAST_TEXT && bytes[length] == '\0' && !is_address(reader, first) &&
-	       (length >= LONG_TEXT || length >= size / 2 ||
-		(size <= SMALLEST && !has_exact_sizes(capture)));
+			       (length >= LONG_TEXT || length >= size / 2 ||
+				(size <= SMALLEST && !has_exact_sizes(capture)))
+		       ? length
+		       : 0;
+}
+
+bool shape_is_text(const struct shape_reader *reader, heap_object_id object)
+{
+	return text_length(reader, object) > 0;
+}
+
+bool shape_is_fitting_text(const struct shape_reader *reader, heap_object_id object)
+{
+	uint64_t size = objects_size(&reader->capture->objects, object);
+	size_t length = text_length(reader, object);
+
+	return length > 0 && (length >= SHAPE_WORDS * 8 || length + ROUNDED >= size);
 }
 
 // --- fields ---------------------------------------------------------------------

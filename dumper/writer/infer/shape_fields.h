@@ -85,6 +85,9 @@ void shape_reader_deinit(struct shape_reader *reader);
  */
 bool shape_is_text(const struct shape_reader *reader, heap_object_id object);
 
+/** The same for one that fills its block, but for a few bytes to which its size is rounded up. */
+bool shape_is_fitting_text(const struct shape_reader *reader, heap_object_id object);
+
 /** An empty tally for blocks of a size in bytes. */
 struct word_tally word_tally_start(uint64_t size);
 
