@@ -14,6 +14,7 @@
 enum {
 	NAME_BYTES_MAX = 1 << 20, // of a qualified name
 	SIGNATURES_MAX = 8,       // classes known by signature inside each other
+	ORIGINS_MAX = 4,          // from code to a declaration
 	SCOPES_MAX = 1 << 20,     // that are kept of other units: 24 MiB
 };
 
@@ -310,4 +311,25 @@ struct heap_error *heap_unit_reader_name(struct heap_unit_reader *reader, uint64
 	HEAP_TRY(heap_unit_reader_entry(reader, place, &entry));
 	return heap_unit_qualify(reader, scope_of(reader->scopes, reader->scope_count, place)->name,
 				 entry.name, result);
+}
+
+struct heap_error *heap_unit_frame_name(struct heap_unit_reader *reader, uint64_t function,
+					uint32_t *result)
+{
+	struct heap_dwarf_die entry = { .specification = function };
+	CLEANUP_FREE char *frame = NULL;
+	uint32_t name = 0;
+
+	*result = 0;
+	// Code refers to the abstract function, and that to its declaration.
+	for (int i = 0; i < ORIGINS_MAX && entry.specification; i++) {
+		function = entry.specification;
+		HEAP_TRY(heap_unit_reader_entry(reader, function, &entry));
+	}
+	HEAP_TRY(heap_unit_reader_name(reader, function, &name));
+	if (!name)
+		return NULL;
+	if (asprintf(&frame, "%s.Frame", heap_types_string(reader->strings->pool, name)) < 0)
+		return heap_error_out_of_memory();
+	return heap_types_add_string(reader->strings->pool, frame, result);
 }

@@ -430,13 +430,22 @@ static bool is_derived(uint8_t kind)
 	return kind >= HEAP_TYPE_POINTER && kind != HEAP_TYPE_TYPEDEF;
 }
 
+// clang has one name for the frames of all coroutines, each of which is in its function.
+static bool is_coroutine_frame(struct heap_unit_reader *reader, const struct heap_dwarf_die *entry)
+{
+	uint32_t scope = top(reader)->scope;
+
+	return scope > 0 && !reader->scopes[scope].name && entry->name &&
+	       strcmp(entry->name, "__coro_frame_ty") == 0;
+}
+
 // Name, file and line of a type.
 HEAP_MUST_CHECK
 static struct heap_error *name_type(struct heap_unit_reader *reader,
 				    const struct heap_dwarf_die *entry, struct heap_type *type)
 {
 	struct heap_error *error = NULL;
-	uint32_t scope = reader->scopes[top(reader)->scope].name;
+	const struct heap_unit_scope *scope = &reader->scopes[top(reader)->scope];
 
 	if (is_derived(type->kind))
 		return NULL;
@@ -445,12 +454,14 @@ static struct heap_error *name_type(struct heap_unit_reader *reader,
 		error = heap_unit_reader_name(reader, entry->specification, &type->name);
 	else if (!entry->name && entry->signature && entry->children)
 		error = heap_unit_reader_name(reader, entry->signature, &type->name);
+	else if (is_coroutine_frame(reader, entry))
+		error = heap_unit_frame_name(reader, scope->start, &type->name);
 	if (error || type->name)
 		;
 	else if (type->kind == HEAP_TYPE_BASE)
 		error = heap_unit_strings_add(reader->strings, base_name(entry->name), &type->name);
 	else
-		error = heap_unit_qualify(reader, scope, entry->name, &type->name);
+		error = heap_unit_qualify(reader, scope->name, entry->name, &type->name);
 	if (error || !entry->line)
 		return error;
 	type->line = entry->line;

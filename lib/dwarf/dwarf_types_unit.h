@@ -199,6 +199,11 @@ HEAP_MUST_CHECK
 struct heap_error *heap_unit_qualify(struct heap_unit_reader *reader, uint32_t scope,
 				     const char *name, uint32_t *result);
 
+/** "scope::work.Frame", the frame of a coroutine. @param function  place of work() */
+HEAP_MUST_CHECK
+struct heap_error *heap_unit_frame_name(struct heap_unit_reader *reader, uint64_t function,
+					uint32_t *result);
+
 /** The prefix that a namespace or class gives the names in it; NULL for none. */
 const char *heap_unit_scope_text(const struct heap_dwarf_die *entry);
 

@@ -7,6 +7,7 @@ use File::Temp qw(tempdir);
 use Test::More;
 use lib 't/lib';
 use Heapsh;
+use Tools;
 
 my $source = <<'END';
 #include "dumper/heapsnap.h"
@@ -65,4 +66,81 @@ like $shown, qr/^  numbers\w* = std::vector of 10 /m, 'and so are variables';
 like $shown, qr/^  _Coro_resume_fn = answer \(coroutines\.cc:19\)$/m, 'and its code';
 like scalar(Heapsh::ask($file, 'find', '--count', 'untyped')), qr/^Total: [01] objects?,/,
     'what frames hold is typed'; # libstdc++ has one block
+
+# Nothing but a handle without a type leads to these frames: their own functions tell what they are. One waits for
+# another, so that its handle is in a promise; one of each has come to its end.
+$source = <<'END';
+#include <coroutine>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+struct Note { std::string text; long number; };
+struct Task {
+	struct promise_type {
+		std::coroutine_handle<> waiting;
+		std::unique_ptr<Note> result;
+		Task get_return_object() { return { std::coroutine_handle<promise_type>::from_promise(*this) }; }
+		std::suspend_never initial_suspend() { return {}; }
+		std::suspend_always final_suspend() noexcept { return {}; }
+		void return_value(std::unique_ptr<Note> note) { result = std::move(note); }
+		void unhandled_exception() {}
+	};
+	std::coroutine_handle<promise_type> handle;
+	bool await_ready() { return handle.done(); }
+	void await_suspend(std::coroutine_handle<> by) { handle.promise().waiting = by; }
+	std::unique_ptr<Note> await_resume() { return std::move(handle.promise().result); }
+};
+static std::vector<std::coroutine_handle<>> sleepers, callers;
+struct Sleep {
+	bool await_ready() { return false; }
+	void await_suspend(std::coroutine_handle<> by) { sleepers.push_back(by); }
+	void await_resume() {}
+};
+static Task fetch(long number)
+{
+	std::unique_ptr<Note> note(new Note{ "a text that is long enough for a block", number });
+	if (number < 20)
+		co_await Sleep();
+	co_return std::move(note);
+}
+static Task serve(long number)
+{
+	std::map<int, std::string> names{ { 1, "a name that is long enough for a block" } };
+	auto note = co_await fetch(number);
+	note->text = names[1];
+	co_return std::move(note);
+}
+int main()
+{
+	for (long i = 0; i < 21; i++)
+		callers.push_back(serve(i).handle);
+	puts("ready");
+	fflush(stdout);
+	return getchar();
+}
+END
+Heapsh::write_file("$directory/erased.cc", $source);
+my $refusal = Heapsh::attach_refusal();
+for my $way ('g++ -O0', 'g++ -O2', 'clang++ -O0', 'clang++ -O2') {
+    my ($compiler) = split ' ', $way;
+  SKIP: {
+        skip "$way has no coroutines here", 1 unless compiles($compiler, '-std=c++20 -x c++', '#include <coroutine>');
+        my $program = "$directory/erased" . $way =~ s/\W//gr;
+        system("$way -std=c++20 -g -o $program $directory/erased.cc") == 0 or die;
+        my %file = (run => Heapsh->start($program)->capture);
+        $file{attach} = Heapsh->start($program, bare => 1)->attach_and_finish unless $refusal;
+        for my $how (sort keys %file) {
+            my %types;
+            $types{ $_->{type} =~ s/^struct //r } += $_->{objects} for @{ Heapsh::ask_json($file{$how}, 'count', '--all') };
+            my @frames = grep { /Frame$/ } keys %types;
+            is_deeply +{ map { $_ => $types{$_} } @frames }, { 'serve.Frame' => 21, 'fetch.Frame' => 20 + 1 },
+                "$way, $how: every frame has its own type";
+            is $types{Note}, 21, 'so has what they hold';
+            is $types{'std::_Rb_tree_node<std::pair<int const, std::string>>'} // $types{'std::_Rb_tree_node<std::pair<const int, std::string>>'},
+                20, 'and no header of a map in them passes for a node';
+        }
+    }
+}
 done_testing;

@@ -377,6 +377,24 @@ static struct heap_error *advance(struct inference *inference, int small, uint64
 	return *named == 0 ? pools_cut(inference, true, named) : NULL;
 }
 
+// Claims the frames of coroutines that have the size of their type.
+HEAP_MUST_CHECK
+static struct heap_error *claim_frames(struct inference *inference)
+{
+	const struct coroutine_frames *frames = &inference->coroutine_frames;
+
+	for (size_t i = 0; i < frames->list.count; i++) {
+		const struct coroutine_frame *frame = &frames->list.items[i];
+		struct layout_claim claim = inference_fit(inference, frame->type, frame->object);
+
+		if (claim.fit == LAYOUT_EXACT && claim.type == frame->type && claim.elements == 1)
+			HEAP_TRY(claims_add(&inference->claims, RANK_VTABLE,
+					    &(struct claim){ frame->object, frame->type, 1,
+							     HEAP_EVIDENCE_METHODS, true }));
+	}
+	return NULL;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *run(struct inference *inference, const heap_type_id *classes)
 {
@@ -385,6 +403,7 @@ static struct heap_error *run(struct inference *inference, const heap_type_id *c
 
 	HEAP_TRY(claim_labels(inference));
 	HEAP_TRY(class_claims_add(inference, classes));
+	HEAP_TRY(claim_frames(inference));
 	HEAP_TRY(libc_blocks_claim(inference));
 	HEAP_TRY(site_containers_claim(inference));
 	HEAP_TRY(symbol_types_claim(&inference->symbol_types, &inference->capture->objects,
@@ -411,6 +430,7 @@ static void release(struct inference *inference)
 {
 	casts_deinit(&inference->casts);
 	claims_deinit(&inference->claims);
+	coroutine_frames_deinit(&inference->coroutine_frames);
 	flagged_pointers_deinit(&inference->flagged_pointers);
 	frontier_deinit(&inference->frontier);
 	named_part_deinit(&inference->named_part);
@@ -458,6 +478,7 @@ static struct heap_error *complete_types(struct inference *inference,
 	HEAP_TRY(kinds_init(&inference->kinds, capture));
 	HEAP_TRY(single_objects_find(capture, &inference->single_objects));
 	HEAP_TRY(pointer_tags_init(&inference->pointer_tags, capture, heads));
+	HEAP_TRY(coroutine_frames_find(capture, heads, &inference->coroutine_frames));
 	if (!inference_has_sites(inference))
 		HEAP_TRY(casts_init(&inference->casts, capture));
 	isolation_suspect(0); // from here on no file is read

@@ -14,6 +14,7 @@
 #include "dumper/writer/infer/chunk_pages.h"
 #include "dumper/writer/infer/claims.h"
 #include "dumper/writer/infer/content.h"
+#include "dumper/writer/infer/coroutine_frames.h"
 #include "dumper/writer/infer/discriminators.h"
 #include "dumper/writer/infer/enum_tags.h"
 #include "dumper/writer/infer/flagged_pointers.h"
@@ -65,6 +66,7 @@ struct inference {
 	struct block_prefixes block_prefixes;
 	struct casts casts;
 	struct claims claims;
+	struct coroutine_frames coroutine_frames;
 	struct flagged_pointers flagged_pointers;
 	struct frontier frontier;
 	struct named_part named_part; /**< for rounds of one piece */

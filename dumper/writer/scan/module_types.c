@@ -369,6 +369,46 @@ const struct module_site_type *module_site_receiver(const struct module_site_typ
 	return NULL;
 }
 
+// The frame of a coroutine, by the first member that the compiler gives it.
+static bool is_frame(const struct heap_types *types, heap_type_id id)
+{
+	const struct heap_type *type = &types->types[id];
+	const char *first;
+
+	if (type->kind != HEAP_TYPE_STRUCT || type->members == 0)
+		return false;
+	first = heap_types_string(types, types->members[type->first_member].name);
+	return strcmp(first, "_Coro_resume_fn") == 0 || strcmp(first, "__resume_fn") == 0;
+}
+
+// gcc's functions have a pointer to it as their parameter, clang's have a variable that is the frame.
+heap_type_id module_frame_type(struct module *module, uint64_t pc, struct heap_types *types)
+{
+	struct heap_dwarf_site_types found = { 0 };
+	struct heap_error *error;
+	heap_type_id result = HEAP_NO_TYPE;
+
+	if (!module->dwarf)
+		return HEAP_NO_TYPE;
+	error = find_site_types(module, pc, &found);
+	if (error)
+		module_note_error(module, error);
+	for (size_t i = 0; i < found.count && result == HEAP_NO_TYPE; i++) {
+		const struct heap_dwarf_site_type *type = &found.types[i];
+		heap_type_id declared, frame;
+
+		if (type->kind == HEAP_DWARF_SITE_RETURN || type->depth + 1 < found.functions)
+			continue;
+		declared = module_type(module, type->type, types);
+		frame = heap_types_strip(types, heap_types_pointee(types, declared));
+		if (frame == HEAP_NO_TYPE)
+			frame = heap_types_strip(types, declared);
+		result = is_frame(types, frame) ? frame : HEAP_NO_TYPE;
+	}
+	heap_dwarf_site_types_deinit(&found);
+	return result;
+}
+
 static bool is_void_or_character(const struct heap_types *types, heap_type_id pointee)
 {
 	const struct heap_type *type = &types->types[heap_types_strip(types, pointee)];

@@ -60,6 +60,14 @@ struct heap_error *module_site_types(struct module *module, uint64_t lookup_pc,
 const struct module_site_type *module_site_receiver(const struct module_site_type *types,
 						    size_t count);
 
+/**
+ * The frame of a coroutine that a function gets, as those do that the compiler makes to resume and to destroy it.
+ * HEAP_NO_TYPE: it is another function.
+ *
+ * @param pc  in memory
+ */
+heap_type_id module_frame_type(struct module *module, uint64_t pc, struct heap_types *types);
+
 /** The debug information about a function that allocates. */
 enum module_passing {
 	MODULE_PASSING_UNKNOWN,
