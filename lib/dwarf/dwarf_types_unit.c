@@ -533,7 +533,9 @@ struct heap_error *heap_unit_reader_stub(struct heap_unit_reader *reader, uint64
 	if (type.kind == HEAP_TYPE_BASE)
 		error = heap_unit_strings_add(reader->strings, base_name(entry.name), &type.name);
 	else if (!is_derived(type.kind))
-		error = heap_unit_reader_name(reader, place, &type.name);
+		// In a type unit only what it specifies says which namespace the type is in.
+		error = heap_unit_reader_name(
+			reader, entry.specification ? entry.specification : place, &type.name);
 	if (named)
 		type.size = 0;
 	// Without a name there is nothing that a declaration could be resolved by.
