@@ -313,6 +313,43 @@ static bool is_link_alone(const struct inference *inference, const struct conten
 	return true;
 }
 
+// True if nearly all samples have words that one value of a type cannot have.
+static bool is_contradicted(const struct inference *inference, heap_type_id type,
+			    const heap_object_id *samples, uint32_t count, uint64_t *words)
+{
+	uint32_t contradicted = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct content content;
+
+		content_read(inference, samples[i], words, &content);
+		contradicted += content_contradicts(inference, &content, type);
+		if ((i + 1 - contradicted) * 100 > count * (100 - CONTRADICTED_SHARE))
+			return false;
+	}
+	return count >= CONTRADICTED_SAMPLES;
+}
+
+// True if a block and nearly all others without a name of its site and size have words that one value of a type cannot
+// have. A single block may have old bytes where the program has not set a member yet.
+static bool is_refuted_by_all(const struct inference *inference, const struct content *content,
+			      heap_type_id type)
+{
+	const struct kind *kind = &inference->kinds.kinds[kinds_of(inference, content->object)];
+	uint64_t open = kind->count - kind->named, words[CONTENT_WORDS + 1];
+	uint32_t count = open < NAMING_SAMPLES ? (uint32_t)open : NAMING_SAMPLES;
+	heap_object_id samples[NAMING_SAMPLES];
+
+	if (!inference_knows_site(inference, kind->site) ||
+	    !content_contradicts(inference, content, type))
+		return false;
+	for (uint32_t i = 0; i < count; i++)
+		samples[i] =
+			kinds_member(inference, kind, kind->named + (uint32_t)(open * i / count));
+	progress_steps(count);
+	return is_contradicted(inference, type, samples, count, words);
+}
+
 // True if a block may be what its hints say is the only type of its size. Where sizes are not exact,
 // several types may have them, so the content must favour this one. glibc adds the rest of a free chunk to a
 // block if it is too small for a chunk of its own.
@@ -330,7 +367,9 @@ static bool may_be_whole(const struct inference *inference, heap_object_id objec
 		return !is_array_of_hinted(inference, object, candidate, words);
 	content_read(inference, object, words, &content);
 	if (inference_slack(inference, object) == 0)
-		return !candidate_may_be_array(inference, &content, candidate);
+		return !candidate_may_be_array(inference, &content, candidate) &&
+		       (candidate->fit != LAYOUT_EXACT || candidate->elements != 1 ||
+			!is_refuted_by_all(inference, &content, candidate->type));
 	score = candidate_score(inference, &content, candidate);
 	if (score < 0 || is_link_alone(inference, &content, candidate, score))
 		return false;
@@ -533,23 +572,6 @@ static void drop_refuted(const struct inference *inference, const heap_object_id
 			candidates->list[kept++] = *candidate;
 	}
 	candidates->count = kept;
-}
-
-// True if nearly all samples have words that one value of a type cannot have.
-static bool is_contradicted(const struct inference *inference, heap_type_id type,
-			    const heap_object_id *samples, uint32_t count, uint64_t *words)
-{
-	uint32_t contradicted = 0;
-
-	for (uint32_t i = 0; i < count; i++) {
-		struct content content;
-
-		content_read(inference, samples[i], words, &content);
-		contradicted += content_contradicts(inference, &content, type);
-		if ((i + 1 - contradicted) * 100 > count * (100 - CONTRADICTED_SHARE))
-			return false;
-	}
-	return count >= CONTRADICTED_SAMPLES;
 }
 
 // Drops the structs that the code has some variable of, and the contents contradict: where they agree, as pointers
