@@ -72,6 +72,7 @@ like scalar(Heapsh::ask($file, 'find', '--count', 'untyped')), qr/^Total: [01] o
 $source = <<'END';
 #include <coroutine>
 #include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <string>
@@ -98,6 +99,24 @@ struct Sleep {
 	void await_suspend(std::coroutine_handle<> by) { sleepers.push_back(by); }
 	void await_resume() {}
 };
+// Its frames have room for a byte of its allocator behind them, as those of Asio have.
+struct Job {
+	struct promise_type {
+		static void *operator new(std::size_t size) { return std::malloc(size + 1); }
+		static void operator delete(void *frame) { std::free(frame); }
+		Job get_return_object() { return { std::coroutine_handle<promise_type>::from_promise(*this) }; }
+		std::suspend_never initial_suspend() { return {}; }
+		std::suspend_always final_suspend() noexcept { return {}; }
+		void return_void() {}
+		void unhandled_exception() {}
+	};
+	std::coroutine_handle<promise_type> handle;
+};
+static Job rest(std::unique_ptr<Note> note)
+{
+	co_await Sleep();
+	note->number++;
+}
 static Task fetch(long number)
 {
 	std::unique_ptr<Note> note(new Note{ "a text that is long enough for a block", number });
@@ -116,6 +135,8 @@ int main()
 {
 	for (long i = 0; i < 21; i++)
 		callers.push_back(serve(i).handle);
+	for (long i = 0; i < 5; i++)
+		callers.push_back(rest(std::unique_ptr<Note>(new Note{ "another text that is long enough", i })).handle);
 	puts("ready");
 	fflush(stdout);
 	return getchar();
@@ -135,9 +156,9 @@ for my $way ('g++ -O0', 'g++ -O2', 'clang++ -O0', 'clang++ -O2') {
             my %types;
             $types{ $_->{type} =~ s/^struct //r } += $_->{objects} for @{ Heapsh::ask_json($file{$how}, 'count', '--all') };
             my @frames = grep { /Frame$/ } keys %types;
-            is_deeply +{ map { $_ => $types{$_} } @frames }, { 'serve.Frame' => 21, 'fetch.Frame' => 20 + 1 },
+            is_deeply +{ map { $_ => $types{$_} } @frames }, { 'serve.Frame' => 21, 'fetch.Frame' => 20 + 1, 'rest.Frame' => 5 },
                 "$way, $how: every frame has its own type";
-            is $types{Note}, 21, 'so has what they hold';
+            is $types{Note}, 21 + 5, 'so has what they hold';
             is $types{'std::_Rb_tree_node<std::pair<int const, std::string>>'} // $types{'std::_Rb_tree_node<std::pair<const int, std::string>>'},
                 20, 'and no header of a map in them passes for a node';
         }

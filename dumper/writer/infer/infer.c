@@ -301,6 +301,31 @@ static struct heap_error *name_prefixed_texts(struct inference *inference, uint6
 	return block_prefixes_find(inference, BLOCK_PREFIX_TEXTS, true, named);
 }
 
+// Claims the frames of coroutines, once, when all is known that variables lead to. An allocator of the program's may have
+// more room behind a frame: a few bytes of its own, or what is left of a block that it uses again. Where there is room for
+// two, the block has more than a frame. The functions may be left over from one, if pointers say something else.
+HEAP_MUST_CHECK
+static struct heap_error *claim_frames(struct inference *inference)
+{
+	const struct coroutine_frames *frames = &inference->coroutine_frames;
+	bool is_first = !inference->has_frames;
+
+	inference->has_frames = true;
+	for (size_t i = 0; is_first && i < frames->list.count; i++) {
+		const struct coroutine_frame *frame = &frames->list.items[i];
+		uint64_t own = heap_types_size(inference->layouts.types, frame->type);
+		uint64_t size = inference_size(inference, frame->object);
+
+		progress_step();
+		if (size >= own && size < 2 * own &&
+		    hints_ask(inference, frame->object, frame->type) != VERDICT_AGAINST)
+			HEAP_TRY(claims_add(&inference->claims, RANK_TAG,
+					    &(struct claim){ frame->object, frame->type, 1,
+							     HEAP_EVIDENCE_METHODS, true }));
+	}
+	return NULL;
+}
+
 // Runs one step: the best evidence that is left, and its consequences. The step is cheap if it
 // visited news only: a list whose pointers lead to a member of its nodes is named two nodes
 // at a time, in as many steps.
@@ -310,6 +335,8 @@ HEAP_MUST_CHECK
 static struct heap_error *advance(struct inference *inference, int small, uint64_t *named,
 				  bool *is_cheap)
 {
+	HEAP_TRY(settle(inference));
+	HEAP_TRY(claim_frames(inference));
 	HEAP_TRY(settle(inference));
 	*named = 0;
 	HEAP_TRY(flagged_pointers_decide(inference, named));
@@ -377,24 +404,6 @@ static struct heap_error *advance(struct inference *inference, int small, uint64
 	return *named == 0 ? pools_cut(inference, true, named) : NULL;
 }
 
-// Claims the frames of coroutines that have the size of their type.
-HEAP_MUST_CHECK
-static struct heap_error *claim_frames(struct inference *inference)
-{
-	const struct coroutine_frames *frames = &inference->coroutine_frames;
-
-	for (size_t i = 0; i < frames->list.count; i++) {
-		const struct coroutine_frame *frame = &frames->list.items[i];
-		struct layout_claim claim = inference_fit(inference, frame->type, frame->object);
-
-		if (claim.fit == LAYOUT_EXACT && claim.type == frame->type && claim.elements == 1)
-			HEAP_TRY(claims_add(&inference->claims, RANK_VTABLE,
-					    &(struct claim){ frame->object, frame->type, 1,
-							     HEAP_EVIDENCE_METHODS, true }));
-	}
-	return NULL;
-}
-
 HEAP_MUST_CHECK
 static struct heap_error *run(struct inference *inference, const heap_type_id *classes)
 {
@@ -403,7 +412,6 @@ static struct heap_error *run(struct inference *inference, const heap_type_id *c
 
 	HEAP_TRY(claim_labels(inference));
 	HEAP_TRY(class_claims_add(inference, classes));
-	HEAP_TRY(claim_frames(inference));
 	HEAP_TRY(libc_blocks_claim(inference));
 	HEAP_TRY(site_containers_claim(inference));
 	HEAP_TRY(symbol_types_claim(&inference->symbol_types, &inference->capture->objects,

@@ -102,6 +102,7 @@ struct inference {
 	struct gate few;           /**< asking few siblings */
 	struct gate likeness;      /**< comparing blocks with those whose types are known */
 	uint32_t ring_hints_seen;  /**< see ring_arrays.h */
+	bool has_frames;           /**< those of coroutines are claimed */
 	bool has_texts;            /**< those are known that only void pointers lead to */
 	bool has_conflicts; /**< some are noted in the snapshot's columns CONFLICT_TYPES and CONFLICTS */
 	uint64_t named; /**< how often an object without a type got one: for progress */
