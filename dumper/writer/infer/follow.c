@@ -199,6 +199,43 @@ static void narrow(const struct inference *inference, const struct pointer *poin
 	*count = end - first;
 }
 
+// The type of a trait object, by the table that the word behind the pointer leads to.
+HEAP_MUST_CHECK
+static struct heap_error *find_trait_object(struct inference *inference, heap_type_id pointee,
+					    uint64_t offset, const struct pointer *pointer,
+					    heap_type_id *result)
+{
+	uint64_t words[2];
+
+	*result = HEAP_NO_TYPE;
+	if (!trait_objects_concern(inference->layouts.types, pointee) || pointer->holder == 0)
+		return NULL;
+	pages_read(inference->pages, pointer->holder + offset, words, sizeof(words));
+	if (words[0] != inference_address(inference, pointer->target) + pointer->interior)
+		return NULL;
+	return trait_objects_find(&inference->trait_objects, inference->capture, words[1], result);
+}
+
+// Applies a slot with one pointee. A trait object is all of its block, whatever others begin as it does.
+HEAP_MUST_CHECK
+static struct heap_error *apply_one(struct inference *inference, heap_type_id pointee,
+				    uint64_t offset, const struct pointer *pointer)
+{
+	heap_type_id object;
+	struct layout_claim claim;
+
+	HEAP_TRY(find_trait_object(inference, pointee, offset, pointer, &object));
+	if (object == HEAP_NO_TYPE)
+		return inference_apply_pointer(inference, pointee, pointer);
+	claim = inference_fit(inference, object, pointer->target);
+	if (!layouts_is_start(pointer->interior) || claim.fit != LAYOUT_EXACT ||
+	    claim.elements != 1)
+		return inference_apply_pointer(inference, object, pointer);
+	return claims_add(&inference->claims, rank_of(claim.fit, pointer),
+			  &(struct claim){ pointer->target, claim.type, 1, HEAP_EVIDENCE_POINTER,
+					   pointer->is_sure });
+}
+
 // Applies the slots at an offset of the pointer's holder.
 HEAP_MUST_CHECK
 static struct heap_error *apply_all(struct inference *inference, const struct heap_slot *slots,
@@ -224,7 +261,7 @@ static struct heap_error *apply_all(struct inference *inference, const struct he
 		}
 	}
 	if (count == 1)
-		return inference_apply_pointer(inference, slots->pointee, &behind);
+		return apply_one(inference, slots->pointee, offset, &behind);
 	return hint_at_all(inference, slots, count, &behind);
 }
 
@@ -289,6 +326,7 @@ void inference_foresee(const struct inference *inference, struct typed_edge *edg
 	    enum_tags_have(&inference->enum_tags,
 			   layouts_strip(&inference->layouts, edge->slots->pointee)) ||
 	    !layouts_is_start(pointer.interior - prefix) ||
+	    trait_objects_concern(inference->layouts.types, edge->slots->pointee) ||
 	    flagged_pointers_concern(inference, edge->slots->pointee, pointer.target,
 				     pointer.interior) ||
 	    pools_have(&inference->pools, pointer.target))

@@ -452,6 +452,7 @@ static void release(struct inference *inference)
 	single_objects_deinit(&inference->single_objects);
 	pools_deinit(&inference->pools);
 	symbol_types_deinit(&inference->symbol_types);
+	trait_objects_deinit(&inference->trait_objects);
 	union_tags_deinit(&inference->union_tags);
 	heap_repetitions_deinit(&inference->repetitions);
 	layouts_deinit(&inference->layouts);
