@@ -85,4 +85,13 @@ for my $compiler (qw(gcc clang)) {
         }
     }
 }
+
+# Where nobody knows who allocated a block, typed pointers tell of its struct, and its contents agree.
+SKIP: {
+    if (my $why = Heapsh::attach_refusal()) { skip $why, 2 }
+    my $file = Heapsh->start('cut', bare => 1)->attach_and_finish;
+    my %count = map { $_->{type} => $_->{objects} } @{ Heapsh::ask_json($file, 'count') };
+    is $count{'struct listed'}, 200, 'attached: structs without the end of their array';
+    is $count{'struct record'}, 200, '... of their union, but no blocks that have got the places of such';
+}
 done_testing;

@@ -10,6 +10,7 @@
  * in members that the program has not set yet, so a single contradiction proves nothing.
  */
 #include "dumper/writer/infer/inference.h"
+#include "dumper/writer/infer/smaller_structs.h"
 
 #include "dumper/writer/base/machine.h"
 #include "dumper/writer/base/progress.h"
@@ -124,6 +125,15 @@ static int simple_score(const struct inference *inference, heap_object_id target
 										   : CONTRADICTED;
 }
 
+// True if a block may be a struct whose end is cut off, where no code says whether it is.
+static bool may_be_cut(const struct inference *inference, heap_object_id target, uint64_t interior,
+		       heap_type_id pointee)
+{
+	return interior == 0 && !inference_has_sites(inference) &&
+	       smaller_structs_may_be_cut(&inference->layouts, pointee,
+					  inference_size(inference, target));
+}
+
 // Scores a pointer: positive for a word that may point to something of that type.
 static int pointer_score(const struct check *check, uint64_t offset, heap_type_id pointee)
 {
@@ -161,11 +171,15 @@ static int pointer_score(const struct check *check, uint64_t offset, heap_type_i
 		interior = 0;
 	if (layouts_size(&inference->layouts, pointee) >
 		    inference_size(inference, target) - interior &&
-	    !layouts_is_flexible(&inference->layouts, pointee))
+	    !layouts_is_flexible(&inference->layouts, pointee) &&
+	    !may_be_cut(inference, target, interior, pointee))
 		return CONTRADICTED;
 	// A larger block may begin with such a value, but nothing shows that this one does.
 	if (inference->claims.name_rank[target] > RANK_VOTE)
-		return interior > 0 || has_size_of(inference, target, pointee) ? CONFIRMED : 0;
+		return interior > 0 || has_size_of(inference, target, pointee) ||
+				       may_be_cut(inference, target, interior, pointee)
+			       ? CONFIRMED
+			       : 0;
 	return inference_has(inference, target, pointee, interior) ||
 			       inference_is_raw(inference, target, interior)
 		       ? CONFIRMED

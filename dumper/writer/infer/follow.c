@@ -7,6 +7,7 @@
 #include "dumper/base/header.h"
 #include "dumper/writer/base/progress.h"
 #include "dumper/writer/infer/counted.h"
+#include "dumper/writer/infer/smaller_targets.h"
 #include "lib/base/bits.h"
 #include "lib/base/cleanup.h"
 
@@ -155,6 +156,9 @@ struct heap_error *inference_apply_pointer(struct inference *inference, heap_typ
 	if (claim.fit == LAYOUT_EXACT &&
 	    inference_is_ambiguous(inference, claim.type, pointer->target))
 		claim.fit = LAYOUT_NONE;
+	if (claim.fit == LAYOUT_NONE &&
+	    smaller_targets_may_be(inference, pointee, pointer->interior, pointer->target))
+		HEAP_TRY(smaller_targets_claim(inference, pointee, pointer));
 	if (claim.fit == LAYOUT_NONE)
 		return pointee == HEAP_NO_TYPE || !has_room(inference, pointee, pointer, size)
 			       ? NULL
@@ -333,6 +337,10 @@ void inference_foresee(const struct inference *inference, struct typed_edge *edg
 		return;
 	claim = inference_fit(inference, edge->slots->pointee, pointer.target);
 	if (claim.fit == LAYOUT_FLEXIBLE && is_doubtful(inference, &claim, pointer.target))
+		return;
+	if (claim.fit == LAYOUT_NONE &&
+	    smaller_targets_may_be(inference, edge->slots->pointee, pointer.interior - prefix,
+				   pointer.target))
 		return;
 	edge->is_hint = claim.fit == LAYOUT_NONE ||
 			(claim.fit == LAYOUT_EXACT &&

@@ -31,6 +31,7 @@
 #include "dumper/writer/infer/proven_arrays.h"
 #include "dumper/writer/infer/shapes.h"
 #include "dumper/writer/infer/slabs.h"
+#include "dumper/writer/infer/smaller_targets.h"
 #include "dumper/writer/infer/text_headers.h"
 #include "dumper/writer/infer/site_containers.h"
 #include "dumper/writer/infer/unaligned_texts.h"
@@ -457,6 +458,7 @@ static void release(struct inference *inference)
 	heap_repetitions_deinit(&inference->repetitions);
 	layouts_deinit(&inference->layouts);
 	held_parts_destroy(inference->held);
+	smaller_targets_destroy(inference->smaller_targets);
 	pages_destroy(inference->pages);
 	free(inference->counted);
 	free(inference->unset);
@@ -531,7 +533,8 @@ static struct heap_error *prepare(struct inference *inference, const struct head
 	inference->news = calloc((size_t)objects + 1, sizeof(*inference->news));
 	if (inference->pages)
 		inference->held = held_parts_create(capture, inference->pages);
-	if (!inference->held || !inference->news)
+	inference->smaller_targets = smaller_targets_create();
+	if (!inference->held || !inference->news || !inference->smaller_targets)
 		return heap_error_out_of_memory();
 	HEAP_TRY(layouts_init(&inference->layouts, &capture->snapshot.types));
 	inference->layouts.block_sizes = capture->block_sizes;

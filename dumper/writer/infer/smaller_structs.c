@@ -53,6 +53,13 @@ static uint64_t least_size(const struct layouts *layouts, heap_type_id id)
 	return least > 0 ? last->offset + least : 0;
 }
 
+bool smaller_structs_may_be_cut(const struct layouts *layouts, heap_type_id type, uint64_t size)
+{
+	uint64_t least = least_size(layouts, type);
+
+	return least > 0 && size >= least && size < layouts_size(layouts, type);
+}
+
 static bool is_same_member(const struct layouts *layouts, const struct heap_member *one,
 			   const struct heap_member *other)
 {
@@ -110,16 +117,14 @@ struct layout_claim smaller_structs_fit(const struct layouts *layouts, heap_type
 					uint64_t size, uint64_t slack)
 {
 	struct layout_claim claim = { LAYOUT_NONE, HEAP_NO_TYPE, 0 };
-	uint64_t least, whole = layouts_size(layouts, type);
 	heap_type_id sibling;
 
-	if (size >= whole || !layouts_is_compound(layouts, type))
+	if (size >= layouts_size(layouts, type) || !layouts_is_compound(layouts, type))
 		return claim;
 	sibling = find_sibling(layouts, type, size, slack);
 	if (sibling != HEAP_NO_TYPE)
 		return (struct layout_claim){ LAYOUT_EXACT, sibling, 1 };
-	least = least_size(layouts, type);
-	if (least > 0 && size >= least)
+	if (smaller_structs_may_be_cut(layouts, type, size))
 		return (struct layout_claim){ LAYOUT_FLEXIBLE, type, 1 };
 	return claim;
 }

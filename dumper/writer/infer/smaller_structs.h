@@ -27,6 +27,9 @@
 struct layout_claim smaller_structs_fit(const struct layouts *layouts, heap_type_id type,
 					uint64_t size, uint64_t slack);
 
+/** True if the end of a struct may be cut off so that it has a number of bytes. */
+bool smaller_structs_may_be_cut(const struct layouts *layouts, heap_type_id type, uint64_t size);
+
 /** True if a struct is smaller than another one, and begins with the same members but for its last. */
 bool smaller_structs_share(const struct layouts *layouts, heap_type_id smaller,
 			   heap_type_id larger);
