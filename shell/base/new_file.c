@@ -32,14 +32,16 @@ static void remove_pending(int number)
 // A signal that the program has a handler for, or ignores, does not end it.
 static void watch_signals(void)
 {
-	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ };
+	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
+	struct sigaction action;
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-		struct sigaction action;
-
 		if (sigaction(numbers[i], NULL, &action) == 0 && action.sa_handler == SIG_DFL)
 			signal(numbers[i], remove_pending);
 	}
+	// Beyond a limit of the file's size writing fails then, which is told like a full disk.
+	if (sigaction(SIGXFSZ, NULL, &action) == 0 && action.sa_handler == SIG_DFL)
+		signal(SIGXFSZ, SIG_IGN);
 }
 
 // So that none comes after a file is made and before it is known to be pending.
