@@ -90,7 +90,7 @@ SKIP: {
     subtest 'a set-user-id program' => sub {
         my $library = public_copy();
         my $cc = $ENV{CC} || 'cc';
-        is system("$cc -g -pthread -iquote . -o $library/program t/programs/hostile-processes.c "
+        is system("$cc -g -D_GNU_SOURCE -pthread -iquote . -o $library/program t/programs/hostile-processes.c "
                 . "-L$library -Wl,-rpath,$library -lheapsnap"), 0, 'is linked with the library';
         symlink 'libheapsnap.so', "$library/libheapsnap.so.0";
         for my $mode (0755, 04755) {
