@@ -3,26 +3,13 @@
  * Objects of classes that are made as the program runs: a class is a block, with the functions that its objects have, and
  * only void pointers lead to objects. One function makes those of all classes, by their size.
  */
+#include "t/truth/classes.h"
 #include "t/truth/random.h"
-#include "t/truth/truth.h"
 
 #include <stdio.h>
 
 enum {
 	OBJECTS = 4000,
-};
-
-struct class
-{
-	const char *name;
-	size_t size;
-	void (*clear)(void *object);
-	void (*describe)(const void *object);
-};
-
-struct object {
-	struct class *class;
-	unsigned references;
 };
 
 struct bytes {
@@ -56,15 +43,6 @@ struct match {
 };
 
 static void **objects;
-
-static struct class *new_class(const char *name, size_t size, void (*clear)(void *object),
-			       void (*describe)(const void *object))
-{
-	struct class *class = NEW(struct class);
-
-	*class = (struct class){ name, size, clear, describe };
-	return class;
-}
 
 __attribute__((noinline)) static void *create(struct class *class)
 {
@@ -120,14 +98,6 @@ static void describe_match(const void *object)
 	const struct match *match = object;
 
 	printf("%s %d\n", match->place, match->goals[0]);
-}
-
-static char *new_text(const char *word, unsigned number)
-{
-	char buffer[64];
-
-	snprintf(buffer, sizeof(buffer), "%s number %u", word, number);
-	return TEXT(strdup(buffer));
 }
 
 static struct bytes *new_bytes(size_t size)
@@ -194,11 +164,6 @@ int main(void)
 			objects[i] = new_match(matches, objects[i - 1], objects[i / 8 * 4 + 2], i);
 	}
 	truth_capture();
-	for (unsigned i = 0; i < 4; i++) {
-		struct object *object = objects[i];
-
-		object->class->describe(object);
-		object->class->clear(object);
-	}
+	use_first(objects, 4);
 	return 0;
 }

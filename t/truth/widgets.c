@@ -4,8 +4,8 @@
  * page, and tells about itself at its end. Only void pointers lead to most objects, whose class is a block with
  * functions. Free chunks keep what they held, behind a link to the next one.
  */
+#include "t/truth/classes.h"
 #include "t/truth/random.h"
-#include "t/truth/truth.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -72,19 +72,6 @@ static void chunk_free(void *chunk, size_t size)
 #define CHUNK(T) PART(T, chunk_alloc(sizeof(T)))
 #define CHUNK_OF(T, address) PART(T, address)
 
-struct class
-{
-	const char *name;
-	size_t size;
-	void (*clear)(void *object);
-	void (*describe)(const void *object);
-};
-
-struct object {
-	struct class *class;
-	unsigned references;
-};
-
 struct colour { // 32 bytes, as item
 	double red, green, blue;
 	unsigned users;
@@ -96,7 +83,7 @@ struct item {
 	char *label;
 };
 
-// What callers see of a real_list.
+// The part of a real_list that callers see.
 struct list {
 	void **items;
 	unsigned count;
@@ -142,15 +129,6 @@ struct window {
 };
 
 static void **objects;
-
-static struct class *new_class(const char *name, size_t size, void (*clear)(void *object),
-			       void (*describe)(const void *object))
-{
-	struct class *class = NEW(struct class);
-
-	*class = (struct class){ name, size, clear, describe };
-	return class;
-}
 
 __attribute__((noinline)) static void *create(struct class *class)
 {
@@ -226,14 +204,6 @@ static void describe_window(const void *object)
 	const struct window *window = object;
 
 	printf("%u %s\n", window->number, window->role);
-}
-
-static char *new_text(const char *word, unsigned number)
-{
-	char buffer[64];
-
-	snprintf(buffer, sizeof(buffer), "%s number %u", word, number);
-	return TEXT(strdup(buffer));
 }
 
 static struct colour *new_colour(unsigned number)
@@ -337,11 +307,6 @@ int main(void)
 	}
 	shrink(WIDGETS);
 	truth_capture();
-	for (unsigned i = 0; i < 4; i++) {
-		struct object *object = objects[i];
-
-		object->class->describe(object);
-		object->class->clear(object);
-	}
+	use_first(objects, 4);
 	return 0;
 }
