@@ -249,13 +249,16 @@ static int set(const struct setting *setting, const char *value)
 // heapsnap_each_stretch, from the slow path of allocation.
 static void look(uint64_t bytes)
 {
-	if (!heapsnap_sandbox_enter(HEAPSNAP_NEED_SNAPSHOT))
+	bool has_timer = heapsnap_automatic.every_ns > 0 || heapsnap_automatic.before_oom;
+	bool has_growth = heapsnap_automatic.growth_bytes | heapsnap_automatic.growth_percent;
+
+	if ((!has_timer && !has_growth) || !heapsnap_sandbox_enter(HEAPSNAP_NEED_SNAPSHOT))
 		return;
-	if (heapsnap_automatic.every_ns > 0 || heapsnap_automatic.before_oom)
+	if (has_timer)
 		heapsnap_timer_start(); // in a child of fork() it has ended
 	if (heapsnap_automatic.before_oom)
 		heapsnap_before_oom_brake(bytes);
-	if (heapsnap_automatic.growth_bytes | heapsnap_automatic.growth_percent)
+	if (has_growth)
 		heapsnap_growth_look(bytes);
 	heapsnap_sandbox_leave();
 }

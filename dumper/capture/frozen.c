@@ -220,8 +220,10 @@ static void leave_capabilities(void)
 	if (HEAPSNAP_SYSTEM_2(SYS_capget, &header, sets) != 0)
 		return;
 	for (int i = 0; i < 32 * _LINUX_CAPABILITY_U32S_3; i++) {
-		if (!stays_at_exec(i, is_root))
-			sets[i / 32].permitted &= ~(UINT32_C(1) << i % 32);
+		uint32_t bit = UINT32_C(1) << i % 32;
+
+		if ((sets[i / 32].permitted & bit) && !stays_at_exec(i, is_root))
+			sets[i / 32].permitted &= ~bit;
 	}
 	for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
 		sets[i].effective &= sets[i].permitted;
