@@ -302,17 +302,15 @@ static struct heap_error *name_prefixed_texts(struct inference *inference, uint6
 	return block_prefixes_find(inference, BLOCK_PREFIX_TEXTS, true, named);
 }
 
-// Claims the frames of coroutines, once, when all is known that variables lead to. An allocator of the program's may have
+// Claims the frames of coroutines, when all is known that variables lead to. An allocator of the program's may have
 // more room behind a frame: a few bytes of its own, or what is left of a block that it uses again. Where there is room for
 // two, the block has more than a frame. The functions may be left over from one, if pointers say something else.
 HEAP_MUST_CHECK
 static struct heap_error *claim_frames(struct inference *inference)
 {
 	const struct coroutine_frames *frames = &inference->coroutine_frames;
-	bool is_first = !inference->has_frames;
 
-	inference->has_frames = true;
-	for (size_t i = 0; is_first && i < frames->list.count; i++) {
+	for (size_t i = 0; i < frames->list.count; i++) {
 		const struct coroutine_frame *frame = &frames->list.items[i];
 		uint64_t own = heap_types_size(inference->layouts.types, frame->type);
 		uint64_t size = inference_size(inference, frame->object);
@@ -336,8 +334,6 @@ HEAP_MUST_CHECK
 static struct heap_error *advance(struct inference *inference, int small, uint64_t *named,
 				  bool *is_cheap)
 {
-	HEAP_TRY(settle(inference));
-	HEAP_TRY(claim_frames(inference));
 	HEAP_TRY(settle(inference));
 	*named = 0;
 	HEAP_TRY(flagged_pointers_decide(inference, named));
@@ -418,6 +414,8 @@ static struct heap_error *run(struct inference *inference, const heap_type_id *c
 	HEAP_TRY(symbol_types_claim(&inference->symbol_types, &inference->capture->objects,
 				    &inference->claims));
 	HEAP_TRY(follow_roots(inference));
+	HEAP_TRY(settle(inference));
+	HEAP_TRY(claim_frames(inference));
 	for (int small = 0; named > 0 && small < SMALL_ROUNDS && !progress_is_late();) {
 		HEAP_TRY(advance(inference, small, &named, &is_cheap));
 		if (named == 0)

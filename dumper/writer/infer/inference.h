@@ -104,7 +104,6 @@ struct inference {
 	struct gate few;           /**< asking few siblings */
 	struct gate likeness;      /**< comparing blocks with those whose types are known */
 	uint32_t ring_hints_seen;  /**< see ring_arrays.h */
-	bool has_frames;           /**< those of coroutines are claimed */
 	bool has_texts;            /**< those are known that only void pointers lead to */
 	bool has_conflicts; /**< some are noted in the snapshot's columns CONFLICT_TYPES and CONFLICTS */
 	uint64_t named; /**< how often an object without a type got one: for progress */
@@ -321,7 +320,7 @@ void inference_unname(struct inference *inference, heap_object_id object);
 /** True if the sites of blocks are known, so that blocks of one site are alike. */
 static inline bool inference_has_sites(const struct inference *inference)
 {
-	return inference->capture->process.origin == HEAPSNAP_ORIGIN_LIBRARY;
+	return capture_has_headers(inference->capture);
 }
 
 /** True if blocks of that site are alike. Chunks of arenas have none. */

@@ -496,8 +496,8 @@ struct heap_error *capture_find_objects(struct capture *capture)
 {
 	HEAP_TRY(objects_init(&capture->objects));
 	capture->block_sizes = HEAP_BLOCK_SIZES_EXACT;
-	return capture->process.origin == HEAPSNAP_ORIGIN_LIBRARY ? find_by_headers(capture)
-								  : find_by_allocators(capture);
+	return capture_has_headers(capture) ? find_by_headers(capture)
+					    : find_by_allocators(capture);
 }
 
 void capture_close(struct capture *capture)

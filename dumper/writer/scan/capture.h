@@ -86,6 +86,12 @@ struct heap_error *capture_open_core(struct capture *capture, const char *path, 
 HEAP_MUST_CHECK
 struct heap_error *capture_open_snapshot(struct capture *capture, struct heap_snapshot *snapshot);
 
+/** True if the library was in the program: its blocks have headers, so their sites and the sizes requested are known. */
+static inline bool capture_has_headers(const struct capture *capture)
+{
+	return capture->process.origin == HEAPSNAP_ORIGIN_LIBRARY;
+}
+
 void capture_close(struct capture *capture);
 
 /** Finds the live blocks: by their headers, or else by the structures of allocators. */

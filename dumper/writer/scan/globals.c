@@ -572,7 +572,7 @@ static struct heap_error *gather_old_gaps(struct capture *capture,
 HEAP_MUST_CHECK
 static struct heap_error *gather_gaps(struct capture *capture, const struct image_mapping *mapping)
 {
-	bool has_headers = capture->process.origin == HEAPSNAP_ORIGIN_LIBRARY;
+	bool has_headers = capture_has_headers(capture);
 	CLEANUP_ARRAY struct gaps gaps = { 0 };
 
 	if (capture->old)
