@@ -108,7 +108,7 @@ static bool is_rounded(const struct arenas *arenas, const struct arena *arena)
 	return powers * UINT64_C(100) >= arena->count * (uint64_t)ROUNDED_PER_CENT;
 }
 
-// What is behind the chunks of a page: too little for another one, and what tells about the page.
+// Adds what is behind the chunks of a page: too little for another one, and what tells about the page.
 HEAP_MUST_CHECK
 static struct heap_error *add_tail(struct cutter *cutter, const struct arena *page, uint64_t start,
 				   uint64_t size)
@@ -366,7 +366,7 @@ struct heap_error *arena_pieces_cut(struct arena_pieces *pieces, struct capture 
 		return NULL;
 	HEAP_TRY(arena_owners_complete(capture, &pieces->arenas));
 	HEAP_TRY(arena_structs_find(&pieces->arenas, &capture->objects, &capture->snapshot.types,
-				    capture->process.origin == HEAPSNAP_ORIGIN_LIBRARY));
+				    capture_has_headers(capture)));
 	HEAP_TRY(cut_all(pieces, capture));
 	HEAP_TRY(cut_classes(pieces, capture, classes));
 	return cut_heads(pieces, capture, heads);
@@ -481,21 +481,6 @@ static void find_headers(const struct arena_pieces *pieces, const struct capture
 	}
 }
 
-// The arena of an object that is a struct; NULL if the object is no arena.
-//
-// @param at  the first arena that may be that object's; moved on
-static const struct arena *find_struct(const struct arenas *arenas, uint32_t *at,
-				       heap_object_id object)
-{
-	const struct arena *arena;
-
-	while (*at < arenas->count && arenas->list[*at].object < object)
-		++*at;
-	arena = &arenas->list[*at];
-	return *at < arenas->count && arena->object == object && arena->type != HEAP_NO_TYPE ? arena
-											     : NULL;
-}
-
 // The typed pieces of arenas, and the parts of pieces.
 HEAP_MUST_CHECK
 static struct heap_error *join_parts(const struct arena_pieces *pieces,
@@ -521,10 +506,11 @@ static struct heap_error *join_parts(const struct arena_pieces *pieces,
 			part.elements = 1;
 			part.evidence = HEAP_EVIDENCE_VOTE;
 		}
-		const struct arena *known = find_struct(&pieces->arenas, &arena, whole);
-		bool is_hidden = known && part.offset < known->start;
+		const struct arena *known = arenas_of(&pieces->arenas, &arena, whole);
+		bool is_struct = known && known->type != HEAP_NO_TYPE;
+		bool is_hidden = is_struct && part.offset < known->start;
 
-		if ((objects->flags[i] & ARENA_UNUSED) && !known)
+		if ((objects->flags[i] & ARENA_UNUSED) && !is_struct)
 			part = (struct heap_part){ whole, part.offset, unused->free,
 						   objects_size(objects, i), HEAP_EVIDENCE_POOL };
 		if (is_cut(pieces, whole) && part.type != HEAP_NO_TYPE && !is_hidden) {

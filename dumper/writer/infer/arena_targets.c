@@ -152,14 +152,23 @@ struct heap_error *arena_targets_gather(const struct capture *capture, const boo
 	return list_targets(&marks, targets);
 }
 
+size_t arena_targets_in_row(const struct arena_targets *targets, size_t first)
+{
+	size_t end = first;
+
+	while (end < targets->count && targets->items[end].object == targets->items[first].object)
+		end++;
+	return end - first;
+}
+
 const struct arena_target *arena_targets_find(const struct arena_targets *targets,
 					      heap_object_id object, size_t *count)
 {
 	size_t first =
 		heap_partition_point(i, 0, targets->count, targets->items[i].object < object);
 
-	*count = 0;
-	while (first + *count < targets->count && targets->items[first + *count].object == object)
-		++*count;
+	*count = first < targets->count && targets->items[first].object == object
+			 ? arena_targets_in_row(targets, first)
+			 : 0;
 	return targets->items + first;
 }

@@ -42,6 +42,9 @@ struct heap_error *arena_targets_gather(const struct capture *capture, const boo
 					uint64_t least, bool has_own,
 					struct arena_targets *targets);
 
+/** The number of targets, from one on, that are in the same block. */
+size_t arena_targets_in_row(const struct arena_targets *targets, size_t first);
+
 /** The targets of a block. @param count  gets their number */
 const struct arena_target *arena_targets_find(const struct arena_targets *targets,
 					      heap_object_id object, size_t *count);

@@ -24,7 +24,6 @@ enum {
 	MIN_BLOCK = 256,
 	MAX_BLOCK = 16 << 20,   // larger ones are not cut, since all of a block is read
 	MIN_TARGETS = 2,        // places in a block that pointers lead to, for formats to be tried
-	MAX_CHUNKS = 4 << 20,   // in all; each costs as much memory as two blocks
 	SAMPLE_BLOCKS = 16,     // of a site, that all formats are tried with
 	SAMPLE_WORDS = 1 << 16, // likewise, in all but the last block
 	SITES_LIKE = 64,        // where no sites are known, blocks are those of so many
@@ -120,11 +119,6 @@ static void list_formats(struct trial *trials)
 static heap_site_id site_of(const struct search *search, heap_object_id object)
 {
 	return search->capture->maker_of_kind[objects_kind(&search->capture->objects, object)];
-}
-
-static bool has_sites(const struct search *search)
-{
-	return search->capture->process.origin == HEAPSNAP_ORIGIN_LIBRARY;
 }
 
 // --- one block ----------------------------------------------------------------
@@ -412,7 +406,7 @@ static size_t end_of_site(const struct candidates *candidates, size_t first)
 static void mark_sample(const struct search *search, const struct candidates *candidates,
 			size_t first, size_t end, bool *is_marked)
 {
-	uint64_t share = has_sites(search) ? 1 : SITES_LIKE, words = 0;
+	uint64_t share = capture_has_headers(search->capture) ? 1 : SITES_LIKE, words = 0;
 	size_t step = (end - first) / (share * SAMPLE_BLOCKS) + 1;
 
 	for (size_t i = first; i < end && words < share * SAMPLE_WORDS; i += step) {
@@ -519,7 +513,7 @@ static struct heap_error *add_arena(struct search *search, const struct cut_bloc
 	struct ownership ownership;
 	struct arena *arena;
 
-	if (chain->chunks > MAX_CHUNKS - arenas->chunk_count)
+	if (chain->chunks > ARENA_MOST_CHUNKS - arenas->chunk_count)
 		return NULL;
 	ownership = find_ownership(block, format, chain);
 	HEAP_TRY(heap_reserve(arenas->list, arenas->capacity, (size_t)arenas->count + 1));
@@ -622,7 +616,7 @@ static bool is_likely(const struct search *search, heap_object_id object)
 {
 	const struct site_arenas *site = &search->sites[site_of(search, object)];
 
-	return has_sites(search) && site->arenas * UINT64_C(2) > site->blocks;
+	return capture_has_headers(search->capture) && site->arenas * UINT64_C(2) > site->blocks;
 }
 
 static int compare_arenas(const void *left, const void *right)
@@ -695,6 +689,14 @@ struct heap_error *arenas_find(const struct capture *capture, const heap_type_id
 	if (search.accepted == 0)
 		return NULL;
 	return cut_blocks(&search);
+}
+
+const struct arena *arenas_of(const struct arenas *arenas, uint32_t *next, heap_object_id object)
+{
+	while (*next < arenas->count && arenas->list[*next].object < object)
+		++*next;
+	return *next < arenas->count && arenas->list[*next].object == object ? &arenas->list[*next]
+									     : NULL;
 }
 
 void arenas_deinit(struct arenas *arenas)

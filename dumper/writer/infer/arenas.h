@@ -17,8 +17,9 @@
 #include "dumper/writer/scan/capture.h"
 
 enum {
-	ARENA_MAX_HEADER = 48, /**< bytes before a chunk */
-	ARENA_NO_OWNER = 1,    /**< not at a word */
+	ARENA_MAX_HEADER = 48,       /**< bytes before a chunk */
+	ARENA_NO_OWNER = 1,          /**< not at a word */
+	ARENA_MOST_CHUNKS = 4 << 20, /**< in all; each costs as much memory as two blocks */
 };
 
 /** A chunk of an arena. */
@@ -71,6 +72,13 @@ void arenas_mark_free(struct arenas *arenas, const struct arena *arena, const ui
 
 /** Sorts arenas by object. */
 void arenas_sort(struct arenas *arenas);
+
+/**
+ * The arena that an object is, for objects in ascending order; NULL: it is none.
+ *
+ * @param next  0 at first: the first arena that may be that object's; moved on
+ */
+const struct arena *arenas_of(const struct arenas *arenas, uint32_t *next, heap_object_id object);
 
 void arenas_deinit(struct arenas *arenas);
 

@@ -14,10 +14,9 @@ enum {
 	MOST_PAGE = 64 << 10,
 	LEAST_CHUNK = 16,
 	LEAST_CHUNKS = 4,
-	LEAST_HITS = 7,        // chunks that pointers lead to
-	STRIDES = 8,           // different ones that are tried with a block
-	LEAST_PAGES = 2,       // of one stride
-	MOST_CHUNKS = 4 << 20, // in all; each costs as much memory as a block
+	LEAST_HITS = 7,  // chunks that pointers lead to
+	STRIDES = 8,     // different ones that are tried with a block
+	LEAST_PAGES = 2, // of one stride
 	WORD = 8,
 };
 
@@ -38,11 +37,6 @@ struct search {
 	struct arenas *arenas;
 	struct pages_found pages;
 };
-
-static bool has_sites(const struct capture *capture)
-{
-	return capture->process.origin == HEAPSNAP_ORIGIN_LIBRARY;
-}
 
 // --- one block ----------------------------------------------------------------
 
@@ -74,7 +68,7 @@ static bool find_chunks(const struct places *places, uint64_t stride, struct pag
 	if (hits < LEAST_HITS || hits * 8 < places->count * UINT64_C(7) ||
 	    hits * 2 < (last - first) / stride + 1)
 		return false;
-	// What lies before the first chunk and behind the last one may have pointers to it, too.
+	// Pointers may lead to what lies before the first chunk and behind the last one, too.
 	page->stride = stride;
 	page->start = residue.value;
 	page->end = places->size - (places->size - page->start) % stride;
@@ -117,14 +111,6 @@ static bool find_stride(const struct places *places, struct page *page)
 
 // --- candidates ---------------------------------------------------------------
 
-// @param next  the first arena that may be this object; moved on
-static bool is_arena(const struct arenas *arenas, uint32_t *next, heap_object_id object)
-{
-	while (*next < arenas->count && arenas->list[*next].object < object)
-		++*next;
-	return *next < arenas->count && arenas->list[*next].object == object;
-}
-
 // Marks the blocks that may be pages. @return false if there are none
 static bool mark_candidates(const struct search *search, const heap_type_id *classes,
 			    const uint8_t *counts, bool *is_marked)
@@ -141,7 +127,7 @@ static bool mark_candidates(const struct search *search, const heap_type_id *cla
 		is_marked[i] = size >= LEAST_PAGE && size <= MOST_PAGE &&
 			       classes[i] == HEAP_NO_TYPE &&
 			       !(objects->flags[i] & HEAPSNAP_BLOCK_LABELLED) &&
-			       !is_arena(search->arenas, &next, i);
+			       !arenas_of(search->arenas, &next, i);
 		is_any |= is_marked[i];
 	}
 	return is_any;
@@ -163,15 +149,11 @@ static struct heap_error *find_candidates(struct search *search, const heap_type
 	HEAP_TRY(arena_targets_gather(capture, is_marked, 0, false, &targets));
 	for (size_t i = 0, count; i < targets.count && !progress_is_late(); i += count) {
 		heap_object_id object = targets.items[i].object;
-		struct places places = { .list = &targets.items[i] };
 		struct page page = { .object = object, .size = objects_size(objects, object) };
+		struct places places = { .list = &targets.items[i], .size = page.size };
 
-		for (count = 1;
-		     i + count < targets.count && targets.items[i + count].object == object;)
-			count++;
-		places.count = count;
-		places.size = page.size;
-		if (has_sites(capture))
+		places.count = count = arena_targets_in_row(&targets, i);
+		if (capture_has_headers(capture))
 			page.site = objects->kinds.list[objects_kind(objects, object)].site;
 		if (find_stride(&places, &page))
 			HEAP_TRY(heap_array_append(&search->pages, page));
@@ -209,7 +191,7 @@ static bool have_strides(const struct search *search, size_t first, size_t end)
 		strides += same == LEAST_PAGES;
 		framed += pages[i].start > 0 || pages[i].has_tail;
 	}
-	return strides > 1 && (has_sites(search->capture) || framed * 2 > end - first);
+	return strides > 1 && (capture_has_headers(search->capture) || framed * 2 > end - first);
 }
 
 // True if the first chunk of each page begins at the same place behind its start.
@@ -236,7 +218,7 @@ static struct heap_error *add_page(struct arenas *arenas, const struct page *pag
 {
 	uint32_t count = (uint32_t)((page->end - page->start) / page->stride);
 
-	if (count > MOST_CHUNKS - arenas->chunk_count)
+	if (count > ARENA_MOST_CHUNKS - arenas->chunk_count)
 		return NULL;
 	HEAP_TRY(heap_reserve(arenas->list, arenas->capacity, (size_t)arenas->count + 1));
 	HEAP_TRY(heap_reserve(arenas->chunks, arenas->chunk_capacity,
