@@ -430,7 +430,7 @@ static char *add_number(char *name, size_t size, uint32_t number)
 	return heapsnap_format_number(end, name + size, number, 10);
 }
 
-// Of processes with other names than that which was meant, one may have the pid that another had before.
+// A process with another name than that which was meant may have the pid that one had before.
 static long create(char *name, size_t size, const char *pattern, bool own_name, uint32_t pid)
 {
 	long descriptor = -EEXIST;

@@ -89,7 +89,7 @@ static void waits_for_those_inside(void **state)
 	pthread_join(thread, NULL);
 	assert_true(is_installed());
 	assert_true(heapsnap_sandbox_enter(0));
-	// What is forbidden already needs no wait.
+	// There is no wait for what is forbidden already.
 	assert_int_equal(request(SECCOMP_FILTER_FLAG_TSYNC), 0);
 	heapsnap_sandbox_leave();
 }

@@ -12,7 +12,7 @@ enum {
 	LEAST_CONFIRMED = 8,
 };
 
-// What a pointee is in blocks of some size.
+// The claim that a pointee makes on blocks of some size.
 struct smaller_target {
 	heap_type_id pointee;
 	uint64_t size, slack;

@@ -17,7 +17,7 @@
 struct inference;
 struct pointer;
 
-/** What is known of them. */
+/** The pairs of a pointee and a size that were looked at. */
 struct smaller_targets;
 
 /** @return NULL: there is no memory */
