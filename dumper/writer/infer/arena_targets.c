@@ -45,7 +45,8 @@ struct heap_error *arena_targets_count(const struct capture *capture, uint8_t **
 struct marks {
 	uint64_t least;
 	bool has_own;            // also what elements have of themselves
-	uint32_t *numbers;       // [objects] of the marked ones, + 1; 0: not marked
+	const bool *is_marked;   // [objects]
+	uint32_t *numbers;       // [objects] of the marked ones
 	heap_object_id *objects; // [count] those
 	size_t *first;           // [count + 1] in `bits`
 	uint64_t *bits;          // a bit for each word that a pointer leads to
@@ -61,26 +62,25 @@ static void marks_deinit(struct marks *marks)
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *marks_init(struct marks *marks, const struct objects *objects,
-				     const bool *is_marked)
+static struct heap_error *marks_init(struct marks *marks, const struct objects *objects)
 {
 	uint32_t count = 0;
 	size_t bits = 0;
 
 	for (heap_object_id i = 0; i < objects->count; i++)
-		count += is_marked[i];
+		count += marks->is_marked[i];
 	marks->numbers = calloc((size_t)objects->count + 1, sizeof(*marks->numbers));
 	marks->objects = malloc(((size_t)count + 1) * sizeof(*marks->objects));
 	marks->first = malloc(((size_t)count + 1) * sizeof(*marks->first));
 	if (!marks->numbers || !marks->objects || !marks->first)
 		return heap_error_out_of_memory();
 	for (heap_object_id i = 0; i < objects->count; i++) {
-		if (!is_marked[i])
+		if (!marks->is_marked[i])
 			continue;
 		marks->first[marks->count] = bits;
 		bits += objects_size(objects, i) / WORD / BITS + 1;
-		marks->objects[marks->count++] = i;
 		marks->numbers[i] = marks->count;
+		marks->objects[marks->count++] = i;
 	}
 	marks->first[marks->count] = bits;
 	marks->bits = calloc(bits + 1, sizeof(*marks->bits));
@@ -89,10 +89,8 @@ static struct heap_error *marks_init(struct marks *marks, const struct objects *
 
 static void mark(struct marks *marks, heap_object_id object, uint64_t interior)
 {
-	uint32_t number = marks->numbers[object];
-
-	if (number > 0 && is_target(interior, marks->least))
-		marks->bits[marks->first[number - 1] + interior / WORD / BITS] |=
+	if (marks->is_marked[object] && is_target(interior, marks->least))
+		marks->bits[marks->first[marks->numbers[object]] + interior / WORD / BITS] |=
 			UINT64_C(1) << interior / WORD % BITS;
 }
 
@@ -142,9 +140,10 @@ struct heap_error *arena_targets_gather(const struct capture *capture, const boo
 					uint64_t least, bool has_own, struct arena_targets *targets)
 {
 	const struct heap_snapshot *snapshot = &capture->snapshot;
-	CLEANUP(marks_deinit) struct marks marks = { .least = least, .has_own = has_own };
+	CLEANUP(marks_deinit)
+	struct marks marks = { .least = least, .has_own = has_own, .is_marked = is_marked };
 
-	HEAP_TRY(marks_init(&marks, &capture->objects, is_marked));
+	HEAP_TRY(marks_init(&marks, &capture->objects));
 	for (heap_object_id i = 0; marks.count > 0 && i < capture->objects.count; i++)
 		mark_edges(&marks, snapshot, i);
 	for (uint64_t i = 0; marks.count > 0 && i < snapshot->root_edge_count; i++)

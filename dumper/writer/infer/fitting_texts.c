@@ -93,7 +93,7 @@ struct heap_error *fitting_texts_name(struct capture *capture)
 	CLEANUP(search_deinit) struct search search = { .capture = capture };
 	const struct objects *objects = &capture->objects;
 
-	if (!is_any_untyped(capture))
+	if (!capture_has_headers(capture) || !is_any_untyped(capture))
 		return NULL;
 	HEAP_TRY(search_init(&search));
 	find_texts(&search);

@@ -9,7 +9,7 @@
  * A block that has been requested for a text ends with it. So blocks of one kind are texts if hardly one of those
  * without a type ends otherwise. Structs that begin with a name have something behind it.
  *
- * Where there is no debug information shapes.h finds texts, with less proof.
+ * Where there is no debug information, or no site is known, shapes.h finds texts, with less proof.
  */
 
 #include "dumper/writer/scan/capture.h"

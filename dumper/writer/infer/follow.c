@@ -6,6 +6,7 @@
 
 #include "dumper/base/header.h"
 #include "dumper/writer/base/progress.h"
+#include "dumper/writer/infer/chunk_pages.h"
 #include "dumper/writer/infer/counted.h"
 #include "dumper/writer/infer/smaller_targets.h"
 #include "lib/base/bits.h"
@@ -369,6 +370,18 @@ struct heap_error *inference_root_value(struct inference *inference, const struc
 		return NULL;
 	result->held = held_parts_value(inference->held, root->type, root->address, HEAP_NO_OBJECT);
 	return heap_repetitions_find(&inference->repetitions, result->type, &result->repetition);
+}
+
+uint64_t inference_chunk_slack(const struct inference *inference, heap_object_id object)
+{
+	const struct objects *objects = &inference->capture->objects;
+	uint64_t size = inference_size(inference, object);
+
+	if (size >= 2 && objects->flags[object] & ARENA_SLOT)
+		return chunk_pages_slack(objects_size(objects, object));
+	if (size < 2 || !(objects->flags[object] & ARENA_ROUNDED))
+		return layouts_slack(&inference->layouts, size);
+	return size <= ARENA_LEAST ? size - 1 : (size - 1) / 2;
 }
 
 bool inference_type_has(const struct inference *inference, heap_type_id type, heap_type_id part,

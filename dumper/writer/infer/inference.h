@@ -11,7 +11,6 @@
 #include "dumper/writer/infer/arena_pieces.h"
 #include "dumper/writer/infer/block_prefixes.h"
 #include "dumper/writer/casts/casts.h"
-#include "dumper/writer/infer/chunk_pages.h"
 #include "dumper/writer/infer/claims.h"
 #include "dumper/writer/infer/content.h"
 #include "dumper/writer/infer/coroutine_frames.h"
@@ -192,20 +191,16 @@ static inline uint64_t inference_size(const struct inference *inference, heap_ob
 	       inference_prefix(inference, object);
 }
 
+/** inference_slack() of a block that may be a chunk of an arena. */
+uint64_t inference_chunk_slack(const struct inference *inference, heap_object_id object);
+
 /** Bytes of inference_size() that the program may not have asked for: the allocator has rounded. */
 static inline uint64_t inference_slack(const struct inference *inference, heap_object_id object)
 {
-	const struct objects *objects = &inference->capture->objects;
-	uint64_t size = inference_size(inference, object);
-
 	// Few programs have any, and the column is a cache miss away.
-	if (!(objects->all_flags & (ARENA_ROUNDED | ARENA_SLOT)) || size < 2)
-		return layouts_slack(&inference->layouts, size);
-	if (objects->flags[object] & ARENA_SLOT)
-		return chunk_pages_slack(objects_size(objects, object));
-	if (!(objects->flags[object] & ARENA_ROUNDED))
-		return layouts_slack(&inference->layouts, size);
-	return size <= ARENA_LEAST ? size - 1 : (size - 1) / 2;
+	return inference->capture->objects.all_flags & (ARENA_ROUNDED | ARENA_SLOT)
+		       ? inference_chunk_slack(inference, object)
+		       : layouts_slack(&inference->layouts, inference_size(inference, object));
 }
 
 /** layouts_fit() of a block behind its prefix. */
