@@ -186,12 +186,9 @@ static enum command_status print_banner(struct session *session)
 	char when[32] = "";
 	char bytes[FORMAT_BYTES_MAX];
 	struct tm local;
-	uint64_t total = 0;
 
 	if (error)
 		return command_fail(session, error);
-	for (heap_object_id i = 0; i < snapshot->object_count; i++)
-		total += snapshot->size[i];
 	if (localtime_r(&seconds, &local))
 		strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &local);
 	output_text(session->output, "Heap snapshot of %s (pid %" PRIu64 "), %s, from %s\n",
@@ -199,7 +196,7 @@ static enum command_status print_banner(struct session *session)
 		    describe_name(session, info->maker));
 	output_text(session->output, "Heap contains %" PRIu32 " object%s, %s",
 		    snapshot->object_count, format_plural(snapshot->object_count),
-		    format_bytes(total, bytes));
+		    format_bytes(heap_snapshot_bytes(snapshot), bytes));
 	if (snapshot->object_count == 0)
 		output_text(session->output, "\n");
 	else if (info->untyped)

@@ -615,6 +615,9 @@ bool heap_snapshot_is_slab(const struct heap_snapshot *snapshot, heap_object_id 
 const struct heap_part *heap_snapshot_part_at(const struct heap_snapshot *snapshot,
 					      heap_object_id object, uint64_t offset);
 
+/** The bytes of all objects together. Needs SIZE. */
+uint64_t heap_snapshot_bytes(const struct heap_snapshot *snapshot);
+
 /** Bytes of a part, up to the end of its object at most. Needs SIZE. */
 uint64_t heap_snapshot_part_size(const struct heap_snapshot *snapshot,
 				 const struct heap_part *part);

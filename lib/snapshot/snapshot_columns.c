@@ -621,6 +621,15 @@ const struct heap_call *heap_snapshot_function(const struct heap_snapshot *snaps
 		       : NULL;
 }
 
+uint64_t heap_snapshot_bytes(const struct heap_snapshot *snapshot)
+{
+	uint64_t bytes = 0;
+
+	for (heap_object_id i = 0; i < snapshot->object_count; i++)
+		bytes += snapshot->size[i];
+	return bytes;
+}
+
 heap_object_id heap_snapshot_find(const struct heap_snapshot *snapshot, uint64_t address)
 {
 	heap_object_id object = address == UINT64_MAX

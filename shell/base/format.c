@@ -25,6 +25,11 @@ const char *format_bytes(uint64_t bytes, char buffer[FORMAT_BYTES_MAX])
 	return buffer;
 }
 
+double format_per_cent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
 const char *format_plural(uint64_t count)
 {
 	return count == 1 ? "" : "s";

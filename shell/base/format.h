@@ -14,6 +14,9 @@ enum {
 /** "308 B", "14.4 KiB", "41.3 MiB". @return buffer */
 const char *format_bytes(uint64_t bytes, char buffer[FORMAT_BYTES_MAX]);
 
+/** A share of a whole in per cent; of nothing 0. */
+double format_per_cent(uint64_t part, uint64_t whole);
+
 /** "1 object", "308 objects" @return "s" or "" */
 const char *format_plural(uint64_t count);
 

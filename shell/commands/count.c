@@ -294,7 +294,7 @@ static void print_blocks(const struct counting *counting)
 // "90 %"; "<1 %" and ">99 %" where rounding would give 0 or 100.
 static const char *share_of(struct session *session, uint64_t part, uint64_t whole)
 {
-	double share = 100.0 * (double)part / (double)whole;
+	double share = format_per_cent(part, whole);
 
 	return share < 1    ? "<1 %"
 	       : share > 99 ? ">99 %"

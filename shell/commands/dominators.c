@@ -27,20 +27,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t total_bytes(const struct heap_snapshot *snapshot)
-{
-	uint64_t total = 0;
-
-	for (heap_object_id i = 0; i < snapshot->object_count; i++)
-		total += snapshot->size[i];
-	return total;
-}
-
-static double per_cent(uint64_t part, uint64_t whole)
-{
-	return whole ? 100.0 * (double)part / (double)whole : 0;
-}
-
 static enum command_status say_leaked(struct session *session, heap_node_id node)
 {
 	struct output *output = session->output;
@@ -96,7 +82,7 @@ static void print_node(struct tree *tree, heap_node_id node, uint64_t retained, 
 	struct session *session = tree->session;
 
 	table_row(session->output, "%12s\t%6.1f\t%s%s%s", describe_bytes(session, retained),
-		  per_cent(retained, tree->whole), tree->prefix, branch,
+		  format_per_cent(retained, tree->whole), tree->prefix, branch,
 		  node_describe(session, node));
 	node_json(session, "", node);
 	output_number(session->output, "retained", retained);
@@ -111,7 +97,7 @@ static void print_class(struct tree *tree, const struct child *child, const char
 	const char *name = root_class_name(session, &tree->groups, child->class);
 
 	table_row(session->output, "%12s\t%6.1f\t%s%s%s", describe_bytes(session, child->bytes),
-		  per_cent(child->bytes, tree->whole), tree->prefix, branch, name);
+		  format_per_cent(child->bytes, tree->whole), tree->prefix, branch, name);
 	output_string(session->output, "held_by", name);
 	output_number(session->output, "retained", child->bytes);
 }
@@ -152,7 +138,7 @@ static void say_more(struct tree *tree, const struct child *children, uint32_t f
 	for (uint32_t i = from; i < count; i++)
 		bytes += children[i].bytes;
 	table_row(session->output, "%12s\t%6.1f\t%s└─%" PRIu32 " more",
-		  describe_bytes(session, bytes), per_cent(bytes, tree->whole), tree->prefix,
+		  describe_bytes(session, bytes), format_per_cent(bytes, tree->whole), tree->prefix,
 		  count - from);
 	output_number(session->output, "more", count - from);
 	output_number(session->output, "more_retained", bytes);
@@ -350,7 +336,7 @@ static enum command_status dominators_run(struct session *session, int argc, cha
 	table_header(session->output, "01", "%12s\t%6s\t%s", "retained", "%", "by");
 	output_open_object(session->output, NULL);
 	if (node == HEAP_NO_NODE) {
-		tree.whole = total_bytes(snapshot);
+		tree.whole = heap_snapshot_bytes(snapshot);
 		node = session->tree.nodes;
 	} else {
 		tree.whole = retained_by_node(session, node);
@@ -853,14 +839,15 @@ static struct heap_error *print_suspect(struct session *session, const struct he
 	if (number > 1)
 		output_text(output, "\n");
 	output_text(output, "%zu. %.1f %% of the heap, %s: %s\n", number,
-		    per_cent(suspect->bytes, total), describe_bytes(session, suspect->bytes), text);
+		    format_per_cent(suspect->bytes, total), describe_bytes(session, suspect->bytes),
+		    text);
 	print_example(session, suspect);
 	output_text(output, "   %s\n", suspects_advice(session, suspect));
 	output_open_object(output, NULL);
 	output_string(output, "kind", suspects_kind(suspect->kind));
 	output_string(output, "text", text);
 	output_number(output, "bytes", suspect->bytes);
-	output_real(output, "per_cent", per_cent(suspect->bytes, total));
+	output_real(output, "per_cent", format_per_cent(suspect->bytes, total));
 	output_number(output, "members", suspect->members);
 	output_string(output, "type", suspects_type(session, suspect->example));
 	output_string(output, "site", site);
@@ -972,7 +959,7 @@ static enum command_status suspects_run(struct session *session, int argc, char 
 	error = describe_load(session);
 	if (error)
 		return command_fail(session, error);
-	asked.total = total_bytes(session->snapshot);
+	asked.total = heap_snapshot_bytes(session->snapshot);
 	asked.least = asked.total / 100 * DEFAULT_SHARE;
 	asked.least_leaked = asked.total / 100;
 	if (minimum && !parse_minimum(minimum, asked.total, &asked.least))

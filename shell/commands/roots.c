@@ -255,15 +255,6 @@ static struct heap_error *measure_groups(struct asked *asked, struct root_groups
 
 // --- roots -------------------------------------------------------------------
 
-static uint64_t total_bytes(const struct heap_snapshot *snapshot)
-{
-	uint64_t total = 0;
-
-	for (heap_object_id i = 0; i < snapshot->object_count; i++)
-		total += snapshot->size[i];
-	return total;
-}
-
 static void print_sizes(struct session *session, const struct root_row *row, double share,
 			const char *name)
 {
@@ -301,7 +292,7 @@ static void print_row(const struct asked *asked, const struct root_groups *group
 	struct session *session = asked->session;
 	struct output *output = session->output;
 	const char *name = root_row_name(session, groups, row);
-	double share = total ? 100.0 * (double)row->size.retained / (double)total : 0;
+	double share = format_per_cent(row->size.retained, total);
 
 	print_sizes(session, row, share, name);
 	output_open_object(output, NULL);
@@ -327,7 +318,7 @@ static enum command_status print_rows(const struct asked *asked, const struct ro
 				      const struct root_row *rows, size_t count)
 {
 	struct session *session = asked->session;
-	uint64_t total = total_bytes(session->snapshot);
+	uint64_t total = heap_snapshot_bytes(session->snapshot);
 
 	table_header(session->output, "02341", "%10s\t%10s\t%10s\t%10s\t%6s\t%s", "retained",
 		     "reachable", "shared", "exclusive", "%", groupings[asked->grouping]);

@@ -63,18 +63,18 @@ static void sort(struct sum *sums, size_t count, const struct options *options)
 	      options->by_objects ? compare_by_objects : compare_by_bytes);
 }
 
-static double per_cent(const struct sum *sum, const struct sum *all, const struct options *options)
+static double share_of(const struct sum *sum, const struct sum *all, const struct options *options)
 {
 	uint64_t part = options->by_objects ? sum->objects : sum->bytes;
 	uint64_t whole = options->by_objects ? all->objects : all->bytes;
 
-	return whole ? 100.0 * (double)part / (double)whole : 0;
+	return format_per_cent(part, whole);
 }
 
 static void print_sum(struct session *session, const struct sum *sum, const struct sum *all,
 		      const struct options *options, const char *name)
 {
-	double share = per_cent(sum, all, options);
+	double share = share_of(sum, all, options);
 
 	table_row(session->output, "%10" PRIu64 "\t%12s\t  %5.1f\t%s", sum->objects,
 		  describe_bytes(session, sum->bytes), share, name);
@@ -213,7 +213,7 @@ static void print_estimate(const struct printing *printing, const struct sum *su
 	struct session *session = printing->session;
 	bool by_objects = printing->options->by_objects;
 	double whole = (double)(by_objects ? printing->all.objects : printing->all.bytes);
-	double share = per_cent(sum, &printing->all, printing->options);
+	double share = share_of(sum, &printing->all, printing->options);
 	double margin_share = whole > 0 ? 100 * margin / whole : 0;
 
 	table_row(session->output, "%10" PRIu64 "\t%12s\t  %5.1f\t%6s\t%s", sum->objects,

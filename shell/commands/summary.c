@@ -25,11 +25,6 @@ static void add(struct amount *amount, uint64_t bytes)
 	amount->bytes += bytes;
 }
 
-static double percent(uint64_t bytes, uint64_t all)
-{
-	return all ? 100.0 * (double)bytes / (double)all : 0;
-}
-
 static void amount_json(struct output *output, const struct amount *amount)
 {
 	output_number(output, "objects", amount->objects);
@@ -43,7 +38,8 @@ static void print_amount(struct session *session, const char *key, const char *n
 	struct output *output = session->output;
 
 	table_row(output, "%10" PRIu64 "\t%12s\t%6.1f\t%s", amount->objects,
-		  describe_bytes(session, amount->bytes), percent(amount->bytes, all), text);
+		  describe_bytes(session, amount->bytes), format_per_cent(amount->bytes, all),
+		  text);
 	output_open_object(output, NULL);
 	output_string(output, key, name);
 	amount_json(output, amount);
@@ -138,10 +134,8 @@ static void print_reachability(struct session *session, const struct amount *rea
 	struct output *output = session->output;
 	const struct amount interior = { leaks->sums[HEAP_LEAK_INTERIOR].objects,
 					 leaks->sums[HEAP_LEAK_INTERIOR].bytes };
-	uint64_t all = 0;
+	uint64_t all = heap_snapshot_bytes(session->snapshot);
 
-	for (heap_object_id i = 0; i < session->snapshot->object_count; i++)
-		all += session->snapshot->size[i];
 	table_header(output, "201", "%10s\t%12s\t%6s\t%s", "objects", "bytes", "%", "reached from");
 	output_open_object(output, NULL);
 	output_open_array(output, "reached");
@@ -270,7 +264,8 @@ static void print_table(struct session *session, const char *key, struct entry *
 	output_close(output);
 	if (others > 0)
 		table_row(output, "%10" PRIu64 "\t%12s\t%6.1f\t%" PRIu32 " more", rest.objects,
-			  describe_bytes(session, rest.bytes), percent(rest.bytes, all), others);
+			  describe_bytes(session, rest.bytes), format_per_cent(rest.bytes, all),
+			  others);
 }
 
 // @param key  a type, or the number of types for pools whose parts have types
@@ -321,8 +316,8 @@ static void print_totals(struct session *session, const struct amount *all,
 		    describe_bytes(session, all->bytes));
 	if (all->objects > 0)
 		output_text(output, "; %.1f %% of them typed, %.1f %% of the bytes",
-			    percent(typed->objects, all->objects),
-			    percent(typed->bytes, all->bytes));
+			    format_per_cent(typed->objects, all->objects),
+			    format_per_cent(typed->bytes, all->bytes));
 	output_text(output,
 		    "\n%" PRIu32 " pointers between them, %" PRIu64 " from %" PRIu32 " roots\n",
 		    snapshot->edge_count, snapshot->root_edge_count, snapshot->root_count);

@@ -105,10 +105,7 @@ static struct heap_error *write_snapshots(const struct tables *tables)
 	const struct heap_snapshot *snapshot = tables->snapshot;
 	const struct heap_info *info = &snapshot->info;
 	struct row row = begin_row(tables);
-	uint64_t bytes = 0;
 
-	for (heap_object_id i = 0; i < snapshot->object_count; i++)
-		bytes += snapshot->size[i];
 	put_text(&row, snapshot->path ? snapshot->path : "");
 	put_text(&row, info->program);
 	put_text(&row, info->command);
@@ -119,7 +116,7 @@ static struct heap_error *write_snapshots(const struct tables *tables)
 	put_number(&row, info->time_ns);
 	put_number(&row, info->start_time_ns);
 	put_number(&row, snapshot->object_count);
-	put_number(&row, bytes);
+	put_number(&row, heap_snapshot_bytes(snapshot));
 	return put_row(tables, &row);
 }
 

@@ -2,6 +2,7 @@
 #include "shell/report/data.h"
 
 #include "lib/base/cleanup.h"
+#include "shell/base/format.h"
 #include "shell/print/describe.h"
 #include "shell/tables/leak_groups.h"
 #include "shell/report/details.h"
@@ -28,11 +29,6 @@ struct data {
 	struct report_details details;
 	uint64_t total; // bytes
 };
-
-static double per_cent(const struct data *data, uint64_t bytes)
-{
-	return data->total ? 100.0 * (double)bytes / (double)data->total : 0;
-}
 
 // --- summary --------------------------------------------------------------------
 
@@ -124,7 +120,7 @@ static struct heap_error *write_suspect(struct data *data, const struct heap_sus
 	output_string(output, "type", suspects_type(session, suspect->example));
 	output_number(output, "members", suspect->members);
 	output_number(output, "bytes", suspect->bytes);
-	output_real(output, "per_cent", per_cent(data, suspect->bytes));
+	output_real(output, "per_cent", format_per_cent(suspect->bytes, data->total));
 	report_details_refer(&data->details, session, "example",
 			     heap_divided_block(session->divided, suspect->example));
 	if (suspect->kind != HEAP_SUSPECT_ONE && suspect->place < session->snapshot->object_count)
@@ -266,7 +262,7 @@ static void write_root(const struct data *data, const struct root_groups *groups
 		output_number(output, "reachable_objects", row->size.reachable_objects);
 		output_number(output, "exclusive", row->size.exclusive);
 	}
-	output_real(output, "per_cent", per_cent(data, row->size.retained));
+	output_real(output, "per_cent", format_per_cent(row->size.retained, data->total));
 	if (root_row_word(row->kind))
 		output_string(output, "rest", root_row_word(row->kind));
 	output_close(output);
@@ -342,8 +338,7 @@ static struct heap_error *prepare(struct data *data)
 	HEAP_TRY(session_graph(session));
 	HEAP_TRY(heap_graph_need_reach(session->graph));
 	HEAP_TRY(session_dominator_tree(session));
-	for (heap_object_id i = 0; i < session->snapshot->object_count; i++)
-		data->total += session->snapshot->size[i];
+	data->total = heap_snapshot_bytes(session->snapshot);
 	return NULL;
 }
 

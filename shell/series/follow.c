@@ -230,10 +230,8 @@ static struct heap_error *find_process(struct follow *follow, const struct heap_
 
 static void note_total(struct follow_process *process, const struct heap_snapshot *snapshot)
 {
-	struct heap_amount total = { .objects = snapshot->object_count };
+	struct heap_amount total = { snapshot->object_count, heap_snapshot_bytes(snapshot) };
 
-	for (heap_object_id i = 0; i < snapshot->object_count; i++)
-		total.bytes += snapshot->size[i];
 	process->totals[FOLLOW_BEFORE] = process->totals[FOLLOW_LATEST];
 	process->times[FOLLOW_BEFORE] = process->times[FOLLOW_LATEST];
 	// The first one is all three.

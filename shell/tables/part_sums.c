@@ -52,7 +52,7 @@ void part_sums_print(struct session *session, const struct part_sums *sums)
 	output_text(output,
 		    "Parts of pools: %" PRIu64 ", %s, %.1f %% of their %" PRIu64 " pool%s, %s\n",
 		    sums->parts, describe_bytes(session, sums->bytes),
-		    100.0 * (double)sums->bytes / (double)sums->pool_bytes, sums->pools,
+		    format_per_cent(sums->bytes, sums->pool_bytes), sums->pools,
 		    format_plural(sums->pools), describe_bytes(session, sums->pool_bytes));
 	output_number(output, "parts", sums->parts);
 	output_number(output, "part_bytes", sums->bytes);
