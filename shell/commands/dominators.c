@@ -27,18 +27,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static enum command_status say_leaked(struct session *session, heap_node_id node)
-{
-	struct output *output = session->output;
-
-	output_text(output, "no root reaches %s: leaked\n", node_describe(session, node));
-	output_open_object(output, NULL);
-	node_json(session, "", node);
-	output_number(output, "own", node_size(session, node));
-	output_number(output, "retained", 0);
-	return COMMAND_NOTHING;
-}
-
 // --- dominators --------------------------------------------------------------
 
 enum {
@@ -276,14 +264,6 @@ struct heap_error *show_children(struct tree *tree, heap_node_id node, uint32_t 
 	return NULL;
 }
 
-// The node of an operand: of an address inside a pool, the part there.
-static heap_node_id node_of_operand(const struct session *session, const struct operand *operand)
-{
-	if (operand->object == HEAP_NO_OBJECT)
-		return heap_divided_root(session->divided, operand->root);
-	return heap_divided_node(session->divided, operand->object, operand->interior);
-}
-
 HEAP_MUST_CHECK
 static struct heap_error *parse_node(struct session *session, const char *word, heap_node_id *node)
 {
@@ -291,15 +271,8 @@ static struct heap_error *parse_node(struct session *session, const char *word, 
 
 	HEAP_TRY(operand_parse(session, word, &operand));
 	HEAP_TRY(session_divided(session));
-	*node = node_of_operand(session, &operand);
+	*node = operand_node(session, &operand);
 	return NULL;
-}
-
-// The bytes that a node retains; a pool with its parts.
-static uint64_t retained_by_node(const struct session *session, heap_node_id node)
-{
-	return node < session->snapshot->object_count ? session_retained(session, node)
-						      : session->dominators->retained[node];
 }
 
 // @param word  NULL: the tree of all roots
@@ -330,8 +303,10 @@ static enum command_status dominators_run(struct session *session, int argc, cha
 	if (error)
 		return command_fail(session, error);
 	if (node != HEAP_NO_NODE && heap_divided_is_object(session->divided, node) &&
-	    retained_by_node(session, node) == 0)
-		return say_leaked(session, node);
+	    node_retained(session, node) == 0) {
+		node_print_leaked(session, node);
+		return COMMAND_NOTHING;
+	}
 	tree.start = node;
 	table_header(session->output, "01", "%12s\t%6s\t%s", "retained", "%", "by");
 	output_open_object(session->output, NULL);
@@ -339,7 +314,7 @@ static enum command_status dominators_run(struct session *session, int argc, cha
 		tree.whole = heap_snapshot_bytes(snapshot);
 		node = session->tree.nodes;
 	} else {
-		tree.whole = retained_by_node(session, node);
+		tree.whole = node_retained(session, node);
 		print_node(&tree, node, tree.whole, "");
 	}
 	if (tree.depth > 0)
@@ -412,14 +387,16 @@ static enum command_status retained_by_object(struct session *session,
 	if (error)
 		return command_fail(session, error);
 
-	heap_node_id node = node_of_operand(session, operand);
-	uint64_t retained = retained_by_node(session, node);
+	heap_node_id node = operand_node(session, operand);
+	uint64_t retained = node_retained(session, node);
 	heap_node_id holder = node < session->snapshot->object_count
 				      ? heap_divided_holder(session->divided, node)
 				      : session->dominators->nearest[node];
 
-	if (retained == 0)
-		return say_leaked(session, node);
+	if (retained == 0) {
+		node_print_leaked(session, node);
+		return COMMAND_NOTHING;
+	}
 	output_text(output, "%s: own %s, retained %s, ", node_describe(session, node),
 		    describe_bytes(session, node_size(session, node)),
 		    describe_bytes(session, retained));

@@ -593,7 +593,7 @@ static enum command_status identify_run(struct session *session, int argc, char 
 		return command_fail(session, operand_no_object(session, argv[1], &operand));
 	error = session_divided(session);
 	if (!error) {
-		node = heap_divided_node(session->divided, operand.object, operand.interior);
+		node = operand_node(session, &operand);
 		error = holder_tree_find(&view.tree, session, node, &view.widths);
 	}
 	if (!error) {

@@ -50,6 +50,12 @@ uint64_t node_size(const struct session *session, heap_node_id node)
 	return part ? session->divided->graph->snapshot->size[node] : session->snapshot->size[node];
 }
 
+uint64_t node_retained(const struct session *session, heap_node_id node)
+{
+	return node < session->snapshot->object_count ? session_retained(session, node)
+						      : session->dominators->retained[node];
+}
+
 uint64_t node_elements(const struct session *session, heap_node_id node)
 {
 	const struct heap_part *part = heap_divided_part(session->divided, node);
@@ -86,6 +92,17 @@ const char *node_interior(struct session *session, heap_node_id node, uint64_t i
 
 	return part ? field_interior_of_part(session, part, interior)
 		    : field_interior(session, node, interior);
+}
+
+void node_print_leaked(struct session *session, heap_node_id node)
+{
+	struct output *output = session->output;
+
+	output_text(output, "no root reaches %s: leaked\n", node_describe(session, node));
+	output_open_object(output, NULL);
+	node_json(session, "", node);
+	output_number(output, "own", node_size(session, node));
+	output_number(output, "retained", 0);
 }
 
 void node_remember(struct session *session, heap_node_id node)

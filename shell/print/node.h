@@ -18,6 +18,9 @@ uint64_t node_address(const struct session *session, heap_node_id node);
 /** The bytes of an object or a part; of an object with those of its parts. Needs SIZE. */
 uint64_t node_size(const struct session *session, heap_node_id node);
 
+/** The bytes that a node retains; a pool with its parts. After session_dominators(). */
+uint64_t node_retained(const struct session *session, heap_node_id node);
+
 /** The number of elements of an object or a part. Needs TYPE, and for parts PARTS. */
 uint64_t node_elements(const struct session *session, heap_node_id node);
 
@@ -32,6 +35,9 @@ const char *node_field(struct session *session, heap_node_id node, uint32_t edge
 
 /** The remark on a pointer into an object or a part: field_interior(). @param interior  bytes into the node */
 const char *node_interior(struct session *session, heap_node_id node, uint64_t interior);
+
+/** Says that no root reaches an object or a part, so that it retains nothing. Needs SIZE. */
+void node_print_leaked(struct session *session, heap_node_id node);
 
 /** Notes an object or a part for $N; nothing for a root. */
 void node_remember(struct session *session, heap_node_id node);

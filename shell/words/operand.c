@@ -793,6 +793,13 @@ bool operand_part(const struct session *session, const struct operand *operand,
 	       part_find(session, operand->object, operand->interior, result);
 }
 
+heap_node_id operand_node(const struct session *session, const struct operand *operand)
+{
+	if (operand->object == HEAP_NO_OBJECT)
+		return heap_divided_root(session->divided, operand->root);
+	return heap_divided_node(session->divided, operand->object, operand->interior);
+}
+
 bool operand_is_root(const struct session *session, const struct operand *operand)
 {
 	return operand->object == HEAP_NO_OBJECT && operand->interior == 0 &&

@@ -73,6 +73,9 @@ struct heap_error *operand_locate_object(struct session *session, const char *te
 bool operand_part(const struct session *session, const struct operand *operand,
 		  struct heap_part *result);
 
+/** The node of an operand; of an address inside a pool, the part there. After session_divided(). */
+heap_node_id operand_node(const struct session *session, const struct operand *operand);
+
 /** True for a variable, and not a part of one, that points to objects. */
 bool operand_is_root(const struct session *session, const struct operand *operand);
 
