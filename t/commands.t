@@ -35,10 +35,13 @@ for my $topic (qw(operands filters evidence types)) {
     is_deeply [grep { length > 88 } split /\n/, $out], [], 'fits a terminal';
 }
 
-# Forms that the manual has: .It Ic name, with or without arguments.
+# The manual lists the commands with their synopses, and then the filters.
 my $manual = Sample::content('man/heapsh.1') // '';
-my @in_manual = $manual =~ /^\.It (?:Ic|Cm) (\w+)/mg;
-my %in_manual = map { $_ => 1 } @in_manual;
+my ($commands_in_manual, $filters_in_manual) = $manual =~ /^\.Ss Commands\n(.*?)^\.Ss Filters\n(.*?)^\.Ss /ms;
+my %in_manual = $commands_in_manual =~ /^\.It Ic ([\w-]+) ?(.*)$/mg;
+my %filter_in_manual = map { $_ => 1 } $filters_in_manual =~ /^\.It Ic ([\w-]+)/mg;
+# not and or join filters; the text before the list has them.
+is_deeply [sort keys %filter_in_manual], [sort grep { !/^(?:not|or)$/ } @filters], 'heapsh(1) has the filters';
 
 for my $name (@command) {
     my $help = Sample::json($file, 'help', $name);
@@ -58,9 +61,10 @@ for my $name (@command) {
     my ($out) = Sample::heapsh($file, 'help', $name);
     my $synopsis = $help->{synopsis} eq '' ? $name : "$name $help->{synopsis}";
     like $out, qr/\A\Q$synopsis\E\n    \Q$help->{summary}\E\n\n/, "$name: help, in text";
-    ok $in_manual{$name}, "$name: in heapsh(1)";
+    is $in_manual{$name}, $help->{synopsis}, "$name: in heapsh(1), with that synopsis";
     delete $in_manual{$name};
 }
+is_deeply \%in_manual, {}, 'heapsh(1) has no other commands';
 
 # The options that a command takes off its words are those of its synopsis, from which they are
 # checked and completed.

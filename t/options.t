@@ -36,4 +36,14 @@ for my $path ('shell/main.c', glob 'shell/batch/heapsh-*.c') {
     is_deeply [sort keys %manual], [sort keys %source], 'which its manual page lists';
     is_deeply [sort keys %usage], [sort keys %source], 'and its usage';
 }
+# heapsnap's, each of which belongs to one or more of its commands, without getopt_long().
+my %manual = Sample::content('man/heapsnap.1') =~ /^\.Sh SYNOPSIS\n(.*?)^\.Sh DESCRIPTION/ms ? map { $_ => 1 } $1 =~ /(?:Fl|\|) -([a-z][a-z-]*)/g : ();
+my %source = map { $_ => 1 } qw(help version),
+    map { Sample::content($_) =~ /(?:\{|strcmp\(\*words?,) "--([a-z-]+)"/g } glob 'dumper/command/*.c';
+my ($usage, $err, $status) = Sample::run('', "$Sample::build/heapsnap", '--help');
+my %usage = map { $_ => 1 } $usage =~ /--([a-z][a-z-]*)/g;
+is "$status$err", 0, 'heapsnap --help';
+cmp_ok scalar keys %source, '>', 20, 'heapsnap has options';
+is_deeply [sort keys %manual], [sort keys %source], 'which its manual page lists';
+is_deeply [sort keys %usage], [sort keys %source], 'and its usage';
 done_testing;

@@ -191,7 +191,7 @@ static enum command_status callers_run(struct session *session, int argc, char *
 
 const struct command callers_command = {
 	.name = "callers",
-	.synopsis = "[--reachable] [--thread TID]",
+	.synopsis = "[--reachable] [--conservative] [--thread TID]",
 	.summary = "the same as callstack",
 	.details = "  callers\n"
 		   "  callers --thread 4242",

@@ -110,7 +110,8 @@ my $stack = Sample::json($file, 'stack');
 is_deeply [map { $_->{frame} } @{ $stack->[0]{frames} }], ['serve (app.c:30)', 'main (app.c:44)'], 'frames in JSON';
 is_deeply [map { [@$_{qw(slot kind)}, $_->{object}{address}] } @{ $stack->[0]{frames}[0]{slots} }],
     [['ring', 'local', '0x5f01100'], ['rbx', 'register', '0x5f02300']], 'slots in JSON';
-is((Sample::heapsh($file, 'callers'))[0], (Sample::heapsh($file, 'callstack'))[0], 'callers');
+is((Sample::heapsh($file, 'callers', @$_))[0], (Sample::heapsh($file, 'callstack', @$_))[0], "callers @$_")
+    for [], [qw(--reachable --conservative)];
 
 # --- dangling pointers -------------------------------------------------------
 
