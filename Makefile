@@ -2,7 +2,7 @@
 #
 #   make                             build everything, into build/
 #   make demo                        run a sample program, capture it, show what the shell says
-#   make check                       all tests; T='t/find.t build/t/unit/types.t' for some
+#   make check                       all tests; T='t/shell/find.t build/t/unit/types.t' for some
 #   make check SANITIZE=address,undefined    the same, in a build directory of its own
 #   make check SHORT=1               without t/truth, a tenth of the random graphs, some programs in
 #                                    one form of build instead of two
