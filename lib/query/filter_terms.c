@@ -6,17 +6,13 @@
 #include "lib/base/nearest.h"
 #include "lib/base/path.h"
 #include "lib/query/absent.h"
+#include "lib/query/code_place.h"
 #include "lib/query/comparison.h"
 #include "lib/query/field_test.h"
 #include "lib/query/text_pattern.h"
 #include "lib/snapshot/evidence.h"
-#include "lib/types/short_name.h"
 
 #include <string.h>
-
-enum {
-	MAX_FUNCTION_NAME = 1024,
-};
 
 // --- terms -------------------------------------------------------------------
 
@@ -121,106 +117,16 @@ static struct heap_error *parse_type(const struct heap_filter_parsing *parsing, 
 	return NULL;
 }
 
-// A place in the code as users name it: FUNCTION, FILE or FILE:LINE; and as it is printed where
-// no line is known: FUNCTION+0xN, MODULE+0xN or 0xADDRESS.
-struct place {
-	const char *pattern;
-	size_t file_length; // before the colon
-	uint32_t line;      // 0: none
-	size_t name_length; // before the +0x; 0: none
-	uint64_t offset;    // behind it
-	uint64_t address;   // 0: none
-	bool unqualified;   // functions of any namespace or class
-};
-
-// Parses a hexadecimal number, all of @p text. @return 0 if it is none
-static uint64_t parse_hexadecimal(const char *text)
-{
-	char *end;
-	uint64_t number = strncmp(text, "0x", 2) == 0 ? strtoull(text, &end, 16) : 0;
-
-	return number > 0 && !*end ? number : 0;
-}
-
-static struct place parse_place(const char *word)
-{
-	const char *colon = strrchr(word, ':'), *plus = strrchr(word, '+');
-	uint64_t offset = plus ? parse_hexadecimal(plus + 1) : 0;
-
-	return (struct place){
-		.pattern = word,
-		.file_length = colon ? (size_t)(colon - word) : 0,
-		.line = colon ? (uint32_t)strtoul(colon + 1, NULL, 10) : 0,
-		.name_length = offset > 0 ? (size_t)(plus - word) : 0,
-		.offset = offset,
-		.address = parse_hexadecimal(word),
-	};
-}
-
-static bool begins_as(const struct place *place, size_t length, const char *name)
-{
-	return strlen(name) == length && memcmp(name, place->pattern, length) == 0;
-}
-
-// The code that a site or call is.
-struct code {
-	uint64_t address;
-	uint64_t offset;
-	uint32_t module; // or HEAP_NO_INDEX
-	uint32_t function;
-	uint32_t file;
-	uint32_t line;
-};
-
-// True for FUNCTION+0xN, or MODULE+0xN where no function is known.
-static bool matches_offset(const struct heap_snapshot *snapshot, const struct place *place,
-			   const struct code *code)
-{
-	const char *function = heap_snapshot_string(snapshot, code->function);
-	char name[MAX_FUNCTION_NAME];
-
-	if (place->name_length == 0 || place->offset != code->offset)
-		return false;
-	heap_short_name(function, name, sizeof(name));
-	if (*function)
-		return begins_as(place, place->name_length, function) ||
-		       begins_as(place, place->name_length, name);
-	return code->module != HEAP_NO_INDEX &&
-	       begins_as(place, place->name_length,
-			 heap_base_name(heap_snapshot_string(
-				 snapshot, snapshot->modules[code->module].path)));
-}
-
-// A file's name with its directories, or without.
-static bool matches_place(const struct heap_snapshot *snapshot, const struct place *place,
-			  const struct code *code)
-{
-	const char *function = heap_snapshot_string(snapshot, code->function);
-	const char *path = heap_snapshot_string(snapshot, code->file);
-	const char *name = heap_base_name(path);
-
-	if (place->unqualified)
-		return heap_name_matches_inside(place->pattern, function);
-	if (heap_name_matches(place->pattern, function) ||
-	    heap_name_matches(place->pattern, path) || heap_name_matches(place->pattern, name) ||
-	    (place->address > 0 && place->address == code->address) ||
-	    matches_offset(snapshot, place, code))
-		return true;
-	return place->line > 0 && place->line == code->line &&
-	       (begins_as(place, place->file_length, path) ||
-		begins_as(place, place->file_length, name));
-}
-
 // Marks the sites at a place. @return true if there are any
-static bool mark_sites(const struct heap_snapshot *snapshot, const struct place *place,
+static bool mark_sites(const struct heap_snapshot *snapshot, const struct heap_code_place *place,
 		       struct heap_term *term)
 {
 	for (heap_site_id i = 0; i < snapshot->site_count; i++) {
 		const struct heap_site *site = &snapshot->sites[i];
-		struct code code = { site->address,  site->offset, site->module,
-				     site->function, site->file,   site->line };
+		struct heap_code code = { site->address,  site->offset, site->module,
+					  site->function, site->file,   site->line };
 
-		term->set[i] = matches_place(snapshot, place, &code);
+		term->set[i] = heap_code_place_matches(snapshot, place, &code);
 	}
 	return !is_empty(term->set, snapshot->site_count);
 }
@@ -230,7 +136,7 @@ static struct heap_error *parse_site(const struct heap_filter_parsing *parsing, 
 				     struct heap_term *term)
 {
 	const struct heap_snapshot *snapshot = parsing->snapshot;
-	struct place place = parse_place(word);
+	struct heap_code_place place = heap_code_place_parse(word);
 
 	term->kind = HEAP_TERM_SITE;
 	HEAP_TRY(make_set(&term->set, snapshot->site_count));
@@ -247,17 +153,18 @@ static struct heap_error *parse_site(const struct heap_filter_parsing *parsing, 
 }
 
 // Marks the steps at a place, and all that lie outwards of one. @return true if there are any
-static bool mark_steps(const struct heap_snapshot *snapshot, const struct place *place,
+static bool mark_steps(const struct heap_snapshot *snapshot, const struct heap_code_place *place,
 		       struct heap_term *term)
 {
 	// Callers have lower numbers.
 	for (uint32_t i = 1; i < snapshot->step_count; i++) {
 		const struct heap_step *step = &snapshot->steps[i];
 		const struct heap_call *call = &snapshot->calls[step->call];
-		struct code code = { call->address,  call->offset, call->module,
-				     call->function, call->file,   call->line };
+		struct heap_code code = { call->address,  call->offset, call->module,
+					  call->function, call->file,   call->line };
 
-		term->steps[i] = term->steps[step->caller] || matches_place(snapshot, place, &code);
+		term->steps[i] = term->steps[step->caller] ||
+				 heap_code_place_matches(snapshot, place, &code);
 	}
 	return !is_empty(term->steps, snapshot->step_count);
 }
@@ -267,7 +174,7 @@ static struct heap_error *parse_frame(const struct heap_filter_parsing *parsing,
 				      struct heap_term *term)
 {
 	const struct heap_snapshot *snapshot = parsing->snapshot;
-	struct place place = parse_place(word);
+	struct heap_code_place place = heap_code_place_parse(word);
 
 	term->kind = HEAP_TERM_FRAME;
 	HEAP_TRY(make_set(&term->set, snapshot->site_count));
