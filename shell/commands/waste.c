@@ -1,486 +1,35 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
  * waste: arrays, and with them lists and hash tables, that are less than half full.
- *
- * No array records how many of its elements are used. Four sources tell, and the smallest answer
- * counts, as elements that a list has given up may still look used:
- *
- *	slots   an element that is a pointer or a structure is used if it is not all zero, or
- *		points somewhere; a number may well be 0
- *
- *	count   struct list { struct item *items; int count; int capacity; };
- *	        where a number beside the pointer is the array's length, another one beside it
- *	        that is named as numbers of elements are (count, length, used...) is the use
- *
- *	end     std::vector { T *start; T *finish; T *end_of_storage; };
- *	        where the pointer after the next one points to the array's end, the next one
- *	        points to the end of the used elements
- *
- *	deque   std::deque's iterators to its first element and behind its last one, for the chunks
- *		that they are in; its array of chunks is always larger than needed, and no waste
- *
- * Where the bytes were not kept, only pointers are known: structures without pointers have no
- * slots to examine then, and an array of pointers may be fuller than reported, by the pointers
- * that lead outside the heap.
- *
- * Contents are read in the order in which they are stored: first those of the arrays, then those
- * of their holders.
  */
-#include "lib/base/array.h"
-#include "lib/types/member_path.h"
+#include "lib/base/cleanup.h"
+#include "shell/base/format.h"
+#include "shell/base/table.h"
 #include "shell/command.h"
 #include "shell/print/describe.h"
 #include "shell/print/field.h"
-#include "shell/base/format.h"
-#include "shell/base/table.h"
 #include "shell/series/filter.h"
+#include "shell/tables/array_use.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-	LEAST_ELEMENTS = 8,
-	SHORT_LIST = 25,     // groups that are shown without --limit
-	MAX_HOLDERS = 16,    // of an array; more are ignored
-	MAX_READ = 64 << 10, // bytes of an object
-	MAX_DEPTH = 16,      // structures inside each other
-	REPORTED = 4096, // arrays between two reports of progress: each may be read from the file
+	SHORT_LIST = 25, // groups that are shown without --limit
 };
-
-enum measure {
-	UNKNOWN,
-	BY_SLOTS,
-	BY_COUNT,
-	BY_END,
-	BY_DEQUE,
-};
-
-static const char *const measures[] = { "", "slots", "count", "end", "deque" };
-
-struct array {
-	heap_object_id object;
-	heap_object_id holder; // or HEAP_NO_OBJECT: a root, or nobody
-	uint32_t edge;         // the holder's; or index in root_edges, or UINT32_MAX
-	uint64_t used;
-	enum measure by;
-};
-
-struct arrays {
-	struct array *arrays; // [count]
-	size_t count, capacity;
-	uint8_t *bytes; // [MAX_READ] of an object
-	size_t kept;
-};
-
-// --- slots -------------------------------------------------------------------
-
-static bool stop_at_first(void *context, uint64_t offset, heap_type_id pointer)
-{
-	(void)context;
-	(void)offset;
-	(void)pointer;
-	return false;
-}
-
-static bool is_array(const struct heap_snapshot *snapshot, heap_object_id object)
-{
-	const struct heap_types *types = &snapshot->types;
-	heap_type_id type = snapshot->type[object];
-
-	return type != HEAP_NO_TYPE && snapshot->elements[object] >= LEAST_ELEMENTS &&
-	       !(types->types[type].flags & HEAP_TYPE_CHARACTER) &&
-	       heap_types_size(types, type) > 0 &&
-	       snapshot->elements[object] <=
-		       snapshot->size[object] / heap_types_size(types, type) &&
-	       !heap_types_flexible(types, type, NULL, NULL) &&
-	       heap_types_counted(types, type) == HEAP_NO_TYPE;
-}
-
-static bool is_zero(const uint8_t *bytes, uint64_t size)
-{
-	return bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0;
-}
-
-static bool is_number(const struct heap_types *types, heap_type_id type)
-{
-	uint8_t kind = types->types[heap_types_strip(types, type)].kind;
-
-	return kind == HEAP_TYPE_BASE || kind == HEAP_TYPE_ENUM;
-}
-
-// Counts the elements that are not all zero, or point somewhere.
-// @return false if that is not known
-static bool count_slots(const struct heap_snapshot *snapshot, const struct arrays *arrays,
-			heap_object_id object, uint64_t *result)
-{
-	uint64_t size = heap_types_size(&snapshot->types, snapshot->type[object]);
-	uint64_t elements = snapshot->elements[object], seen = arrays->kept / size, used = 0;
-	uint32_t edge = snapshot->edge_first[object], end = snapshot->edge_first[object + 1];
-
-	if (seen > elements)
-		seen = elements;
-	if (is_number(&snapshot->types, snapshot->type[object]))
-		return false;
-	if (seen < elements && heap_types_visit_pointers(&snapshot->types, snapshot->type[object],
-							 stop_at_first, NULL))
-		return false; // the elements have no pointers
-	for (uint64_t i = 0; i < seen; i++)
-		used += !is_zero(arrays->bytes + i * size, size);
-	for (uint64_t next = seen; edge < end; edge++) {
-		uint64_t element = (uint64_t)snapshot->edge_slot[edge] * 8 / size;
-
-		if (element >= next && element < elements) {
-			next = element + 1;
-			used++;
-		}
-	}
-	*result = used;
-	return true;
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *read_object(struct session *session, struct arrays *arrays,
-				      heap_object_id object)
-{
-	return heap_snapshot_read_content(session->snapshot, object, arrays->bytes, MAX_READ,
-					  &arrays->kept);
-}
-
-// Finds the holder of an array's start, preferably one whose type has a pointer there.
-static void find_holder(const struct heap_graph *graph, struct array *array)
-{
-	const struct heap_snapshot *snapshot = graph->snapshot;
-	uint32_t first = graph->in_first[array->object], end = graph->in_first[array->object + 1];
-
-	for (uint32_t i = first; i < end && i - first < MAX_HOLDERS; i++) {
-		uint32_t edge = graph->in_edge[i];
-
-		if (snapshot->edge_interior[edge] != 0 ||
-		    !(snapshot->edge_flags[edge] & HEAP_EDGE_TYPED))
-			continue;
-		array->holder = graph->in_source[i];
-		array->edge = edge;
-		return;
-	}
-	first = graph->root_in_first[array->object];
-	end = graph->root_in_first[array->object + 1];
-	for (uint32_t i = first; i < end && i - first < MAX_HOLDERS; i++) {
-		const struct heap_root_edge *edge = &snapshot->root_edges[graph->root_in[i]];
-
-		if (edge->interior == 0 && (edge->flags & HEAP_EDGE_TYPED)) {
-			array->edge = graph->root_in[i];
-			return;
-		}
-	}
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *add_array(struct session *session, struct arrays *arrays,
-				    heap_object_id object)
-{
-	struct array array = { .object = object, .holder = HEAP_NO_OBJECT, .edge = UINT32_MAX };
-
-	HEAP_TRY(read_object(session, arrays, object));
-	HEAP_TRY(heap_reserve(arrays->arrays, arrays->capacity, arrays->count + 1));
-	if (count_slots(session->snapshot, arrays, object, &array.used))
-		array.by = BY_SLOTS;
-	find_holder(session->graph, &array);
-	arrays->arrays[arrays->count++] = array;
-	return NULL;
-}
-
-// --- the holder's fields -----------------------------------------------------
-
-// The holder of an array: a value of a type, with those of its bytes that were kept.
-struct holder {
-	const struct heap_types *types;
-	heap_type_id type;
-	uint64_t offset; // of the pointer in it
-	const uint8_t *bytes;
-	uint64_t kept;
-};
-
-// The type of the member of a structure that a byte is in; HEAP_NO_TYPE: there is none.
-// @param start  gets where it begins in the structure
-static heap_type_id find_inside(const struct heap_types *types, heap_type_id id, uint64_t offset,
-				uint64_t *start)
-{
-	const struct heap_type *type = &types->types[id];
-
-	*start = 0;
-	if (!heap_types_has_members(type))
-		return HEAP_NO_TYPE;
-	for (uint32_t i = 0; i < type->members; i++) {
-		const struct heap_member *member = &types->members[type->first_member + i];
-
-		if ((member->flags & HEAP_MEMBER_VIRTUAL_BASE) || offset < member->offset ||
-		    offset - member->offset >= heap_types_size(types, member->type))
-			continue;
-		*start = member->offset;
-		return heap_types_strip(types, member->type);
-	}
-	return HEAP_NO_TYPE;
-}
-
-// The innermost structure around the pointer. @param start  gets where it begins in the holder
-static const struct heap_type *find_structure(const struct holder *holder, uint64_t *start)
-{
-	const struct heap_types *types = holder->types;
-	heap_type_id type = heap_types_strip(types, holder->type);
-	const struct heap_type *found = NULL;
-	uint64_t at = 0, inside;
-
-	for (int depth = 0; heap_types_has_members(&types->types[type]) && depth < MAX_DEPTH;
-	     depth++) {
-		found = &types->types[type];
-		*start = at;
-		type = find_inside(types, type, holder->offset - at, &inside);
-		at += inside;
-	}
-	return found;
-}
-
-// A name such as those of numbers of elements: "count", "item_count", "nitems", "used".
-static bool names_count(const char *name)
-{
-	static const char *const words[] = { "count", "length", "len",   "size",    "used",
-					     "num",   "fill",   "items", "entries", "elements" };
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		if (strcasestr(name, words[i]))
-			return true;
-	}
-	return name[0] == 'n' && (name[1] == '\0' || name[1] == '_');
-}
-
-// Reads an integer member. @return false if it is none, or was not kept
-static bool read_integer(const struct holder *holder, const struct heap_member *member,
-			 uint64_t start, uint64_t *result)
-{
-	const struct heap_type *type =
-		&holder->types->types[heap_types_strip(holder->types, member->type)];
-	uint64_t offset = start + member->offset;
-
-	if (type->kind != HEAP_TYPE_BASE || type->size < 2 || type->size > 8 ||
-	    (type->flags & (HEAP_TYPE_FLOAT | HEAP_TYPE_BOOLEAN)) ||
-	    (member->flags & (HEAP_MEMBER_BIT_FIELD | HEAP_MEMBER_BASE)) || offset > holder->kept ||
-	    type->size > holder->kept - offset)
-		return false;
-	*result = 0;
-	memcpy(result, holder->bytes + offset, type->size);
-	return true;
-}
-
-// Reads the used length beside the pointer, if another number there is the array's length.
-static bool find_count(const struct holder *holder, uint64_t elements, uint64_t *result)
-{
-	uint64_t start = 0, value, best = 0;
-	const struct heap_type *type = find_structure(holder, &start);
-	bool has_length = false, has_count = false;
-
-	for (uint32_t i = 0; type && i < type->members; i++) {
-		const struct heap_member *member = &holder->types->members[type->first_member + i];
-
-		if (!read_integer(holder, member, start, &value))
-			continue;
-		if (value == elements) {
-			has_length = true;
-		} else if (value < elements &&
-			   names_count(heap_types_string(holder->types, member->name))) {
-			has_count = true;
-			best = value > best ? value : best;
-		}
-	}
-	*result = best;
-	return has_length && has_count;
-}
-
-// Reads the end of the used elements from the next pointer, if the one after it ends the array.
-static bool find_end(const struct heap_snapshot *snapshot, const struct holder *holder,
-		     heap_object_id object, uint64_t *result)
-{
-	uint64_t size = heap_types_size(&snapshot->types, snapshot->type[object]);
-	uint64_t start = snapshot->address[object], pointers[2];
-
-	if (holder->offset > holder->kept || holder->kept - holder->offset < 8 + sizeof(pointers))
-		return false;
-	memcpy(pointers, holder->bytes + holder->offset + 8, sizeof(pointers));
-	if (pointers[0] < start || pointers[0] > pointers[1] ||
-	    pointers[1] - start != snapshot->elements[object] * size ||
-	    (pointers[0] - start) % size != 0)
-		return false;
-	*result = (pointers[0] - start) / size;
-	return true;
-}
-
-// The std::deque around the pointer. @param start  gets where it begins in the holder
-static heap_type_id find_deque(const struct holder *holder, uint64_t *start)
-{
-	static const char name[] = "std::_Deque_base<";
-	const struct heap_types *types = holder->types;
-	heap_type_id type = heap_types_strip(types, holder->type);
-
-	*start = 0;
-	for (int depth = 0; type != HEAP_NO_TYPE && depth < MAX_DEPTH; depth++) {
-		const char *its_name = heap_types_string(types, types->types[type].name);
-		uint64_t at;
-
-		if (strncmp(its_name, name, strlen(name)) == 0)
-			return type;
-		type = find_inside(types, type, holder->offset - *start, &at);
-		*start += at;
-	}
-	return HEAP_NO_TYPE;
-}
-
-static bool read_member(const struct holder *holder, heap_type_id type, uint64_t start,
-			const char *path, uint64_t *result)
-{
-	struct heap_member_place place;
-
-	if (!heap_member_find(holder->types, type, path, &place) ||
-	    start + place.offset > holder->kept || holder->kept - start - place.offset < 8)
-		return false;
-	memcpy(result, holder->bytes + start + place.offset, 8);
-	return true;
-}
-
-// Counts the elements of a deque's chunk. @return true for arrays of deques; nothing is known about
-// the array of chunks itself
-static bool ask_deque(const struct heap_snapshot *snapshot, const struct holder *holder,
-		      struct array *array)
-{
-	uint64_t size = heap_types_size(&snapshot->types, snapshot->type[array->object]);
-	uint64_t first = snapshot->address[array->object];
-	uint64_t end = first + snapshot->elements[array->object] * size;
-	uint64_t start, begin, finish;
-	heap_type_id deque = find_deque(holder, &start);
-	struct heap_member_place map;
-
-	if (deque == HEAP_NO_TYPE)
-		return false;
-	if (!heap_member_find(holder->types, deque, "_M_impl._M_map", &map) ||
-	    holder->offset == start + map.offset ||
-	    !read_member(holder, deque, start, "_M_impl._M_start._M_cur", &begin) ||
-	    !read_member(holder, deque, start, "_M_impl._M_finish._M_cur", &finish)) {
-		array->by = UNKNOWN;
-		return true;
-	}
-	begin = begin >= first && begin < end ? begin : first;
-	finish = finish >= first && finish < end ? finish : end;
-	array->used = begin <= finish ? (finish - begin) / size : 0;
-	array->by = BY_DEQUE;
-	return true;
-}
-
-static void ask_holder(const struct heap_snapshot *snapshot, const struct holder *holder,
-		       struct array *array)
-{
-	uint64_t used;
-	enum measure by = UNKNOWN;
-
-	if (ask_deque(snapshot, holder, array))
-		return;
-	if (find_end(snapshot, holder, array->object, &used))
-		by = BY_END;
-	else if (find_count(holder, snapshot->elements[array->object], &used))
-		by = BY_COUNT;
-	if (by == UNKNOWN || (array->by != UNKNOWN && used >= array->used))
-		return;
-	array->used = used;
-	array->by = by;
-}
-
-// One of several structures in a row is a holder by itself.
-static void enter_element(struct holder *holder)
-{
-	uint64_t size = heap_types_size(holder->types, holder->type);
-	uint64_t start = size ? holder->offset / size * size : 0;
-
-	holder->offset -= start;
-	holder->bytes += start < holder->kept ? start : holder->kept;
-	holder->kept -= start < holder->kept ? start : holder->kept;
-}
-
-static void ask_root(const struct heap_snapshot *snapshot, struct array *array)
-{
-	const struct heap_root_edge *edge = &snapshot->root_edges[array->edge];
-	const struct heap_root *root = &snapshot->roots[edge->root];
-	struct holder holder = { &snapshot->types, root->type, edge->offset,
-				 snapshot->root_content + root->content, root->content_size };
-
-	ask_holder(snapshot, &holder, array);
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *ask_object(struct session *session, struct arrays *arrays,
-				     struct array *array)
-{
-	const struct heap_snapshot *snapshot = session->snapshot;
-	struct heap_error *error = read_object(session, arrays, array->holder);
-	struct holder holder = { &snapshot->types, snapshot->type[array->holder],
-				 (uint64_t)snapshot->edge_slot[array->edge] * 8, arrays->bytes,
-				 arrays->kept };
-
-	if (error)
-		return error;
-	enter_element(&holder);
-	ask_holder(snapshot, &holder, array);
-	return NULL;
-}
-
-static int compare_holders(const void *left, const void *right)
-{
-	const struct array *a = left, *b = right;
-
-	if (a->holder != b->holder)
-		return a->holder < b->holder ? -1 : 1;
-	return a->object < b->object ? -1 : a->object > b->object;
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *measure_all(struct session *session, struct heap_filter *filter,
-				      struct arrays *arrays)
-{
-	const struct heap_snapshot *snapshot = session->snapshot;
-	const struct heap_progress *progress = &session->progress.progress;
-
-	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
-		if (i % REPORTED == 0)
-			HEAP_TRY(heap_progress_report(progress, "arrays", i,
-						      snapshot->object_count));
-		if (is_array(snapshot, i) && heap_filter_matches(filter, i))
-			HEAP_TRY(add_array(session, arrays, i));
-	}
-	HEAP_TRY(session_filter_finish(session, filter));
-	if (arrays->count > 0)
-		qsort(arrays->arrays, arrays->count, sizeof(*arrays->arrays), compare_holders);
-	for (size_t i = 0; i < arrays->count; i++) {
-		struct array *array = &arrays->arrays[i];
-
-		if (i % REPORTED == 0)
-			HEAP_TRY(heap_progress_report(progress, "holders", i, arrays->count));
-		if (array->holder != HEAP_NO_OBJECT)
-			HEAP_TRY(ask_object(session, arrays, array));
-		else if (array->edge != UINT32_MAX)
-			ask_root(snapshot, array);
-	}
-	return NULL;
-}
 
 // --- groups ------------------------------------------------------------------
 
 // Arrays of one type, in one field of one type or in one variable.
 struct group {
 	uint64_t arrays, elements, used, wasted;
-	const struct array *worst;
+	const struct array_use *worst;
 	uint64_t worst_wasted;
 };
 
 // Where arrays of a group are held, as a number; roots are above all types.
-static uint64_t place_of(const struct heap_snapshot *snapshot, const struct array *array)
+static uint64_t place_of(const struct heap_snapshot *snapshot, const struct array_use *array)
 {
 	if (array->edge == UINT32_MAX)
 		return UINT64_MAX;
@@ -499,7 +48,7 @@ static uint64_t place_of(const struct heap_snapshot *snapshot, const struct arra
 static int compare_places(const void *left, const void *right, void *context)
 {
 	const struct heap_snapshot *snapshot = context;
-	const struct array *a = left, *b = right;
+	const struct array_use *a = left, *b = right;
 	uint64_t first = place_of(snapshot, a), second = place_of(snapshot, b);
 
 	if (first != second)
@@ -511,8 +60,8 @@ static int compare_places(const void *left, const void *right, void *context)
 	return a->object < b->object ? -1 : a->object > b->object;
 }
 
-static bool is_same_group(const struct heap_snapshot *snapshot, const struct array *a,
-			  const struct array *b)
+static bool is_same_group(const struct heap_snapshot *snapshot, const struct array_use *a,
+			  const struct array_use *b)
 {
 	return place_of(snapshot, a) == place_of(snapshot, b) &&
 	       snapshot->type[a->object] == snapshot->type[b->object] && a->by == b->by;
@@ -527,16 +76,17 @@ static int compare_groups(const void *left, const void *right)
 	return a->worst->object < b->worst->object ? -1 : a->worst->object > b->worst->object;
 }
 
-static bool is_wasteful(const struct heap_snapshot *snapshot, const struct array *array, bool all)
+static bool is_wasteful(const struct heap_snapshot *snapshot, const struct array_use *array,
+			bool all)
 {
 	uint64_t elements = snapshot->elements[array->object];
 
-	return array->by != UNKNOWN && array->used < elements &&
+	return array->by != ARRAY_USE_UNKNOWN && array->used < elements &&
 	       (all || array->used < elements - array->used);
 }
 
 // Sorts arrays into groups. @return [*count] until the command ends, or NULL
-static struct group *make_groups(struct session *session, struct arrays *arrays, bool all,
+static struct group *make_groups(struct session *session, struct array_uses *arrays, bool all,
 				 size_t *count)
 {
 	struct heap_snapshot *snapshot = session->snapshot;
@@ -550,7 +100,7 @@ static struct group *make_groups(struct session *session, struct arrays *arrays,
 		qsort_r(arrays->arrays, arrays->count, sizeof(*arrays->arrays), compare_places,
 			snapshot);
 	for (size_t i = 0; i < arrays->count; i++) {
-		const struct array *array = &arrays->arrays[i];
+		const struct array_use *array = &arrays->arrays[i];
 		uint64_t elements = snapshot->elements[array->object];
 		uint64_t size = heap_types_size(&snapshot->types, snapshot->type[array->object]);
 		uint64_t wasted = (elements - array->used) * size;
@@ -577,7 +127,7 @@ static struct group *make_groups(struct session *session, struct arrays *arrays,
 // --- the answer --------------------------------------------------------------
 
 // ".items of struct list", "the global variable table (app.c:7)".
-static const char *describe_holder(struct session *session, const struct array *array)
+static const char *describe_holder(struct session *session, const struct array_use *array)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
 
@@ -606,7 +156,7 @@ static void print_group(struct session *session, const struct group *group)
 {
 	struct output *output = session->output;
 	const char *holder = describe_holder(session, group->worst);
-	const char *by = measures[group->worst->by];
+	const char *by = array_measure_name(group->worst->by);
 
 	table_row(output, "%12s\t%8" PRIu64 "\t%10" PRIu64 " of %-10" PRIu64 "\t%-5s\t%s: %s",
 		  describe_bytes(session, group->wasted), group->arrays, group->used,
@@ -650,21 +200,16 @@ static void print_groups(struct session *session, const struct group *groups, si
 	output_close(output);
 }
 
-static void arrays_deinit(struct arrays *arrays)
-{
-	free(arrays->arrays);
-}
-
 static enum command_status find_waste(struct session *session, struct heap_filter *filter, bool all,
 				      uint64_t limit)
 {
-	CLEANUP(arrays_deinit)
-	struct arrays arrays = { .bytes = session_allocate(session, MAX_READ) };
-	struct heap_error *error =
-		arrays.bytes ? measure_all(session, filter, &arrays) : heap_error_out_of_memory();
+	CLEANUP(array_uses_deinit) struct array_uses arrays = { NULL, 0, 0 };
+	struct heap_error *error = array_uses_find(session, filter, &arrays);
 	const struct group *groups;
 	size_t count = 0;
 
+	if (!error)
+		error = session_filter_finish(session, filter);
 	if (error)
 		return command_fail(session, error);
 	groups = make_groups(session, &arrays, all, &count);
