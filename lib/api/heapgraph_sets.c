@@ -141,7 +141,8 @@ static struct heap_error *resolve_address(void *context, const char *word,
 	*result = (struct heap_filter_operand){ heap_snapshot_find(graph->snapshot, address),
 						UINT32_MAX, 0, 0 };
 	if (result->object == HEAP_NO_OBJECT)
-		return heap_error_create(HEAP_ERROR_ABSENT, "%s: no live object is there", word);
+		return heap_error_create(HEAP_ERROR_ABSENT, "%s: no live object at this address",
+					 word);
 	return NULL;
 }
 

@@ -25,8 +25,8 @@ enum {
 
 // Finds a path to a part of a pool: of the pointers to the pool, only those into the part count.
 HEAP_MUST_CHECK
-static struct heap_error *find_way_to_part(struct session *session, heap_node_id node,
-					   struct heap_path *path, size_t *count)
+static struct heap_error *find_path_to_part(struct session *session, heap_node_id node,
+					    struct heap_path *path, size_t *count)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
 	heap_object_id pool = heap_divided_block(session->divided, node);
@@ -58,7 +58,7 @@ static struct heap_error *find_way_to_part(struct session *session, heap_node_id
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *print_way(struct session *session, const struct heap_suspect *suspect)
+static struct heap_error *print_path_to(struct session *session, const struct heap_suspect *suspect)
 {
 	struct heap_path path;
 	size_t count = 0;
@@ -66,7 +66,7 @@ static struct heap_error *print_way(struct session *session, const struct heap_s
 	if (suspect->kind == HEAP_SUSPECT_LEAKED)
 		return NULL;
 	if (heap_divided_part(session->divided, suspect->example))
-		HEAP_TRY(find_way_to_part(session, suspect->example, &path, &count));
+		HEAP_TRY(find_path_to_part(session, suspect->example, &path, &count));
 	else
 		HEAP_TRY(heap_paths_find(session->graph, suspect->example, NULL, 1, &path, &count));
 	if (count == 0)
@@ -129,7 +129,7 @@ static struct heap_error *print_suspect(struct session *session, const struct he
 		part_json(session, "example", part);
 	else
 		describe_object_json(session, "example", block);
-	error = print_way(session, suspect);
+	error = print_path_to(session, suspect);
 	output_close(output);
 	return error;
 }

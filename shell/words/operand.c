@@ -108,7 +108,8 @@ static struct heap_error *parse_start(struct session *session, const char *word,
 	HEAP_TRY(locate(session->snapshot, address, result));
 	return result->object != HEAP_NO_OBJECT
 		       ? NULL
-		       : heap_error_create(HEAP_ERROR_ABSENT, "%s: no live object is there", word);
+		       : heap_error_create(HEAP_ERROR_ABSENT, "%s: no live object at this address",
+					   word);
 }
 
 // The object that a pointer variable points to; the variable itself if it points to none.

@@ -242,5 +242,5 @@ fails_with $file, 'find evidence faith',
     'heapsh: evidence faith: not one of none, declared, vtable, pointer, embedding, site, vote,'
     . ' pool, tag, methods, shape, cast', 2;
 fails_with $file, q{find string ''}, 'heapsh: string: the text is empty', 2;
-fails_with $file, 'find points-to 0x10', 'heapsh: 0x10: no live object is there', 1;
+fails_with $file, 'find points-to 0x10', 'heapsh: 0x10: no live object at this address', 1;
 done_testing;

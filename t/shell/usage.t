@@ -88,8 +88,8 @@ fails_with $file, 'help frob', 'heapsh: frob: no such command; `help` lists them
 fails_with $file, 'types nothing', 'heapsh: nothing: no such type in the snapshot; `types` lists those of objects', 1;
 
 # Objects that are not there.
-fails_with $file, 'show 0x10', 'heapsh: 0x10: no live object is there', 1;
-fails_with $file, 'show 0x5f00110', 'heapsh: 0x5f00110: no live object is there', 1;
+fails_with $file, 'show 0x10', 'heapsh: 0x10: no live object at this address', 1;
+fails_with $file, 'show 0x5f00110', 'heapsh: 0x5f00110: no live object at this address', 1;
 fails_with $file, 'show ffffffffffffffffff',
     'heapsh: ffffffffffffffffff: neither an address nor a variable', 1;
 fails_with $file, 'show g_nothing', 'heapsh: g_nothing: neither an address nor a variable', 1;
@@ -112,7 +112,7 @@ answers 'several lines', "# all\n\nfind --count untyped\n  find --count leaked #
 answers 'goes on after an error', "frob\nfind --count untyped\n", ['-q', $file], $total,
     "heapsh: frob: no such command; `help` lists them\n", 0;
 answers 'the status of the last', "find --count untyped\nshow 1\n", ['-q', $file], $total,
-    "heapsh: 1: no live object is there\n", 1;
+    "heapsh: 1: no live object at this address\n", 1;
 answers 'quit', "quit\nfrob\n", ['-q', $file], '', '', 0;
 answers 'a last line without its end', 'find --count untyped', ['-q', $file], $total, '', 0;
 answers 'nothing', '', ['-q', $file], '', '', 0;
