@@ -36,6 +36,26 @@ for my $path ('shell/main.c', glob 'shell/batch/heapsh-*.c') {
     is_deeply [sort keys %manual], [sort keys %source], 'which its manual page lists';
     is_deeply [sort keys %usage], [sort keys %source], 'and its usage';
 }
+# A value that an option does not take is named, with what it takes; the usage follows.
+my %wrong = (
+    'heapsh-trace --by middle' => 'allocated, peak, end or a time, like 1.5s',
+    'heapsh-trace --at noon' => 'a time, like 1.5s',
+    'heapsh-trace --live 1s' => 'two times, like 1.5s,2m',
+    'heapsh-trace --size large' => 'a size, like 64K or >1M',
+    'heapsh-trace --thread 4294967296' => 'the number of a thread',
+    'heapsh-trace --limit few' => 'a number',
+    'heapsh-export --by name' => 'sites or owners',
+    'heapsh-export --min few' => 'a size, like 64K',
+    'heapsh-check --loops 1001' => 'a number from 1 to 1000',
+    'heapsh-unfreed --by size' => 'kind, type, site or module',
+);
+for my $words (sort keys %wrong) {
+    my ($program, @words) = split / /, $words;
+    my ($out, $err, $status) = Sample::run('', "$Sample::build/$program", @words, 'nosuch');
+    is "$status$out", 2, "$words: misuse";
+    like $err, qr/\A$program: @words: not \Q$wrong{$words}\E\nusage: $program /, '... says what it takes';
+}
+
 # heapsnap's, each of which belongs to one or more of its commands, without getopt_long().
 my %manual = Sample::content('man/heapsnap.1') =~ /^\.Sh SYNOPSIS\n(.*?)^\.Sh DESCRIPTION/ms ? map { $_ => 1 } $1 =~ /(?:Fl|\|) -([a-z][a-z-]*)/g : ();
 my %source = map { $_ => 1 } qw(help version),

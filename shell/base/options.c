@@ -4,6 +4,7 @@
 #include "lib/base/escape.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 enum {
@@ -67,9 +68,10 @@ int options_take(const struct options_program *program, int argc, char **argv, c
 	return option;
 }
 
-bool options_complain(const struct options_program *program, const char *option, const char *value)
+bool options_complain(const struct options_program *program, const char *option, const char *value,
+		      const char *expected)
 {
-	heap_print(stderr, "%s: --%s %s: not known\n", program->name, option, value);
+	heap_print(stderr, "%s: --%s %s: not %s\n", program->name, option, value, expected);
 	return options_misused(program);
 }
 
@@ -83,10 +85,22 @@ bool options_number(const char *word, uint64_t least, uint64_t most, uint64_t *r
 	       *result <= most;
 }
 
+bool options_take_number(const struct options_program *program, const char *option, uint64_t least,
+			 uint64_t most, uint64_t *result)
+{
+	char expected[64] = "a number";
+
+	if (options_number(optarg, least, most, result))
+		return true;
+	if (most < UINT64_MAX)
+		snprintf(expected, sizeof(expected), "a number from %" PRIu64 " to %" PRIu64, least,
+			 most);
+	return options_complain(program, option, optarg, expected);
+}
+
 bool options_limit(const struct options_program *program, uint64_t *limit)
 {
-	return options_number(optarg, 0, UINT64_MAX, limit) ||
-	       options_complain(program, "limit", optarg);
+	return options_take_number(program, "limit", 0, UINT64_MAX, limit);
 }
 
 bool options_have_operands(const struct options_program *program, int argc, int wanted)

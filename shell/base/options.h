@@ -30,8 +30,18 @@ int options_take(const struct options_program *program, int argc, char **argv, c
 /** Prints the usage to standard error. @return false */
 bool options_misused(const struct options_program *program);
 
-/** Reports a value that an option does not have, and the usage. @return false */
-bool options_complain(const struct options_program *program, const char *option, const char *value);
+/**
+ * Reports a value that an option does not take, and the usage.
+ *
+ * @param expected  what it takes, to follow "not": "a number", "time or number"
+ * @return false
+ */
+bool options_complain(const struct options_program *program, const char *option, const char *value,
+		      const char *expected);
+
+/** Takes the value of an option, a number, from optarg. @return false if it is out of range, which has been reported */
+bool options_take_number(const struct options_program *program, const char *option, uint64_t least,
+			 uint64_t most, uint64_t *result);
 
 /** Takes the value of --limit, from optarg. @return false if it is no number, which has been reported */
 bool options_limit(const struct options_program *program, uint64_t *limit);

@@ -79,11 +79,10 @@ static bool take_option(int option, struct options *options)
 		options->name = optarg;
 		return true;
 	case 'w':
-		return options_number(optarg, 1, MAX_LOOPS, &options->check.warmup) ||
-		       options_complain(&program, "warmup", optarg);
+		return options_take_number(&program, "warmup", 1, MAX_LOOPS,
+					   &options->check.warmup);
 	case 'l':
-		return options_number(optarg, 1, MAX_LOOPS, &options->loops) ||
-		       options_complain(&program, "loops", optarg);
+		return options_take_number(&program, "loops", 1, MAX_LOOPS, &options->loops);
 	case 'd':
 		options->check.source_root = optarg;
 		return true;
@@ -92,7 +91,8 @@ static bool take_option(int option, struct options *options)
 		return true;
 	case 'f':
 		options->form = check_form_parse(optarg);
-		return options->form != CHECK_FORMS || options_complain(&program, "format", optarg);
+		return options->form != CHECK_FORMS ||
+		       options_complain(&program, "format", optarg, "text, json, junit or sarif");
 	default:
 		return false;
 	}

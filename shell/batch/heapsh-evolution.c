@@ -74,14 +74,15 @@ static bool parse_by(const char *word, struct options *options)
 {
 	options->by_root = strcmp(word, "root") == 0;
 	options->by = options->by_root ? TALLY_KIND : tally_parse(word);
-	return options->by != TALLY_WAYS || options_complain(&program, "by", word);
+	return options->by != TALLY_WAYS ||
+	       options_complain(&program, "by", word, "kind, type, site, module or root");
 }
 
 static bool parse_x(const char *word, struct options *options)
 {
 	options->by_number = strcmp(word, "number") == 0;
 	return options->by_number || strcmp(word, "time") == 0 ||
-	       options_complain(&program, "x", word);
+	       options_complain(&program, "x", word, "time or number");
 }
 
 static bool parse_colour(const char *word, struct options *options)
@@ -91,7 +92,8 @@ static bool parse_colour(const char *word, struct options *options)
 	else if (strcmp(word, "never") == 0)
 		options->colours = false;
 	else
-		return strcmp(word, "auto") == 0 || options_complain(&program, "color", word);
+		return strcmp(word, "auto") == 0 ||
+		       options_complain(&program, "color", word, "auto, always or never");
 	return true;
 }
 
@@ -125,11 +127,10 @@ static bool take_option(int option, struct options *options)
 	case 'b':
 		return parse_by(optarg, options);
 	case 't':
-		return options_number(optarg, 1, MAX_TOP, &options->top) ||
-		       options_complain(&program, "top", optarg);
+		return options_take_number(&program, "top", 1, MAX_TOP, &options->top);
 	case 'w':
-		return options_number(optarg, 2 * MARGIN, MOST_WIDTH, &options->width) ||
-		       options_complain(&program, "width", optarg);
+		return options_take_number(&program, "width", 2 * MARGIN, MOST_WIDTH,
+					   &options->width);
 	case 'x':
 		return parse_x(optarg, options);
 	case 'C':

@@ -67,18 +67,19 @@ static bool parse_option(int option, struct options *options)
 		return true;
 	case 'f':
 		options->format = export_find(optarg);
-		return options->format || options_complain(&program, "format", optarg);
+		return options->format ||
+		       options_complain(&program, "format", optarg, "one of the formats");
 	case 'b':
 		return parse_by(optarg, &options->export.by) ||
-		       options_complain(&program, "by", optarg);
+		       options_complain(&program, "by", optarg, "sites or owners");
 	case 'd':
-		return options_number(optarg, 0, UINT64_MAX, &options->export.depth) ||
-		       options_complain(&program, "depth", optarg);
+		return options_take_number(&program, "depth", 0, UINT64_MAX,
+					   &options->export.depth);
 	case 'l':
 		return options_limit(&program, &options->export.limit);
 	case 'm':
 		return heap_parse_size(optarg, &options->export.min) ||
-		       options_complain(&program, "min", optarg);
+		       options_complain(&program, "min", optarg, "a size, like 64K");
 	default:
 		return false;
 	}

@@ -105,13 +105,16 @@ static bool take_option(int option, struct options *options)
 	case 'b':
 		options->candidates.by = candidates_parse(optarg);
 		return options->candidates.by != CANDIDATES_WAYS ||
-		       options_complain(&program, "by", optarg);
+		       options_complain(&program, "by", optarg,
+					"kind, type, site, backtrace or dominator");
 	case 't':
 		return add_filter(options, type, optarg);
 	case 'p':
 		return add_filter(options, site, optarg);
 	case 'm':
-		return parse_min(optarg, options) || options_complain(&program, "min", optarg);
+		return parse_min(optarg, options) ||
+		       options_complain(&program, "min", optarg,
+					"a number of objects or a size, like 64K");
 	default:
 		return false;
 	}

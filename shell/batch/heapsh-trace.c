@@ -82,12 +82,6 @@ static const struct options_program program = {
 
 // --- options -----------------------------------------------------------------------
 
-static bool complain(const char *option, const char *value)
-{
-	heap_print(stderr, "heapsh-trace: --%s %s makes no sense\n", option, value);
-	return false;
-}
-
 static bool parse_one_time(const char *text, bool *has, uint64_t *result)
 {
 	*has = true;
@@ -150,12 +144,31 @@ static bool take_filter(int option, struct options *options)
 		return add_frame(options->without, &filter->without_count, optarg);
 	case 't':
 		filter->has_thread = true;
-		if (!options_number(optarg, 0, UINT64_MAX, &number))
+		if (!options_number(optarg, 0, UINT32_MAX, &number))
 			return false;
 		filter->thread = (uint32_t)number;
 		return true;
 	default:
 		return false;
+	}
+}
+
+// What the value of a filter must be.
+static const char *filter_value(int option)
+{
+	switch (option) {
+	case 'b':
+	case 'l':
+		return "two times, like 1.5s,2m";
+	case 's':
+		return "a size, like 64K or >1M";
+	case 't':
+		return "the number of a thread";
+	case 'f':
+	case 'F':
+		return "taken: there are too many of them";
+	default:
+		return "a time, like 1.5s";
 	}
 }
 
@@ -220,14 +233,16 @@ static bool take_option(int option, int index, struct options *options)
 		return true;
 	case 'y':
 		options->by = optarg;
-		return is_moment(optarg) || complain("by", optarg);
+		return is_moment(optarg) ||
+		       options_complain(&program, "by", optarg,
+					"allocated, peak, end or a time, like 1.5s");
 	case 'n':
-		return options_number(optarg, 0, UINT64_MAX, &options->limit) ||
-		       complain("limit", optarg);
+		return options_limit(&program, &options->limit);
 	case '?':
 		return false;
 	default:
-		return take_filter(option, options) || complain(known[index].name, optarg);
+		return take_filter(option, options) ||
+		       options_complain(&program, known[index].name, optarg, filter_value(option));
 	}
 }
 

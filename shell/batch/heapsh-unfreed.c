@@ -61,7 +61,8 @@ static bool take_option(int option, struct options *options)
 		return true;
 	case 'b':
 		options->by = tally_parse(optarg);
-		return options->by != TALLY_WAYS || options_complain(&program, "by", optarg);
+		return options->by != TALLY_WAYS ||
+		       options_complain(&program, "by", optarg, "kind, type, site or module");
 	case 'l':
 		return options_limit(&program, &options->limit);
 	default:

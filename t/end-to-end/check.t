@@ -213,8 +213,8 @@ troubles 'no rule', qr/^heapsh-check: 'struct session' is no rule; like /, '--ru
 troubles 'no number', qr/^heapsh-check: 'x <= many' is no rule/, '--rule', 'x <= many', $file[0];
 troubles 'a line of a file', qr/^heapsh-check: .*bad, line 2: 'total' is no rule/, '--rules', Sample::write_file('bad', "leaked <= 0\ntotal\n"), $file[0];
 troubles 'no file of rules', qr/^heapsh-check: .*none: No such file/, '--rules', "$directory/none", $file[0];
-troubles 'no form', qr/^heapsh-check: --format xml: not known\nusage:/, '--format', 'xml', $file[0];
-troubles 'no warm-up', qr/^heapsh-check: --warmup 0: not known\nusage:/, '--warmup', 0, $file[0];
+troubles 'no form', qr/^heapsh-check: --format xml: not text, json, junit or sarif\nusage:/, '--format', 'xml', $file[0];
+troubles 'no warm-up', qr/^heapsh-check: --warmup 0: not a number from 1 to 1000\nusage:/, '--warmup', 0, $file[0];
 troubles 'nothing', qr/^usage: heapsh-check/;
 troubles 'a directory for nothing', qr/^usage: heapsh-check/, '--keep', $directory, $file[0];
 troubles 'no directory', qr/^heapsh-check: .*none: No such file/, '--loops', 5, '--keep', "$directory/none", '--', $loops, 5;

@@ -79,8 +79,8 @@ like $err, qr/^heapsh-diff: snapshots of different processes have no object in c
 is $status, 0, 'and counted';
 
 answers 'one file', [$file[0]], '', $usage, 2;
-answers '--by what', ['--by', 'size', @file[0, 1]], '', "heapsh-diff: --by size: not known\n$usage", 2;
-answers '--limit what', ['--limit', 'x', @file[0, 1]], '', "heapsh-diff: --limit x: not known\n$usage", 2;
+answers '--by what', ['--by', 'size', @file[0, 1]], '', "heapsh-diff: --by size: not kind, type, site or module\n$usage", 2;
+answers '--limit what', ['--limit', 'x', @file[0, 1]], '', "heapsh-diff: --limit x: not a number\n$usage", 2;
 answers 'a file that is not there', [$file[0], "$Sample::directory/none"], '',
     "heapsh-diff: $Sample::directory/none: No such file or directory\n", 2;
 answers '--help', ['--help'], $usage, '', 0;

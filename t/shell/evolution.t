@@ -98,9 +98,9 @@ like $out, qr/\x1b\[38;5;33m[▁▂▃▄▅▆▇█]/, 'colours';
 
 # Impossible requests.
 my ($usage) = says('--help');
-for (['--by', 'size', '--by size: not known'], ['--top', '0', '--top 0: not known'],
-    ['--width', '3', '--width 3: not known'], ['--x', 'y', '--x y: not known'],
-    ['--color', 'x', '--color x: not known']) {
+for (['--by', 'size', '--by size: not kind, type, site, module or root'], ['--top', '0', '--top 0: not a number from 1 to 25'],
+    ['--width', '3', '--width 3: not a number from 26 to 1000'], ['--x', 'y', '--x y: not time or number'],
+    ['--color', 'x', '--color x: not auto, always or never']) {
     ($out, $err, $status) = says($_->[0], $_->[1], @file);
     is "$status: $out$err", "2: heapsh-evolution: $_->[2]\n$usage", "$_->[0] $_->[1]";
 }

@@ -318,7 +318,7 @@ is "$err$status", "heapsh-export: -o names one file, and there are several snaps
 is "$err$status", "heapsh-export: $directory/none: No such file or directory\n2", 'no such snapshot';
 ($out, $err, $status) = Sample::run('', $heapsh_export, '--format', 'svg', $typed);
 is $status, 2, 'no such format';
-like $err, qr/\Aheapsh-export: --format svg: not known\nusage: .*\n.*\nformats: heapsnapshot /, 'which there are';
+like $err, qr/\Aheapsh-export: --format svg: not one of the formats\nusage: .*\n.*\nformats: heapsnapshot /, 'which there are';
 if (-e '/dev/full') {
     ($out, $err, $status) = Sample::run('', $heapsh_export, '--format', 'dot', '-o', '/dev/full', $typed);
     is "$err$status", "heapsh-export: /dev/full: No space left on device\n2", 'a full disk';

@@ -110,8 +110,8 @@ Total: 3 objects, 144 B
 END
 answers '--min by objects', ['--min', '4', @file], "Total: 0 objects, 0 B\n", '', 1;
 answers '--type of none', ['--type', 'struct none', @file], "Total: 0 objects, 0 B\n", '', 1;
-answers '--by what', ['--by', 'size', @file], '', "heapsh-leakreport: --by size: not known\n$usage", 2;
-answers '--min of what', ['--min', 'x', @file], '', "heapsh-leakreport: --min x: not known\n$usage", 2;
+answers '--by what', ['--by', 'size', @file], '', "heapsh-leakreport: --by size: not kind, type, site, backtrace or dominator\n$usage", 2;
+answers '--min of what', ['--min', 'x', @file], '', "heapsh-leakreport: --min x: not a number of objects or a size, like 64K\n$usage", 2;
 my ($page) = Sample::run('', $report, '--html', @file);
 like $page, qr/^<!DOCTYPE html>.*<h1>What grows in app<\/h1>.*<polyline points="1\.0,23\.0 [^"]* 119\.0,1\.0".*<\/html>\n\z/s, '--html';
 unlike $page, qr/<script|https?:/, 'a page without scripts or anything from elsewhere';
