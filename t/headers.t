@@ -30,6 +30,23 @@ my @lib = grep { m{^lib/} } @all;
 my @writer = grep { m{^dumper/writer/} } @all;
 my @shell = grep { m{^shell/} } @all;
 
+# Each function of lib and the shell says what it does, gives and needs. Functions without an empty line between them
+# share a comment; what ends a thing needs none.
+my @undocumented;
+for my $header (@lib, @shell) {
+    open my $in, '<', $header or die "$header: $!";
+    my ($is_documented, $in_comment) = (0, 0);
+    while (<$in>) {
+        $in_comment = 1 if m{^\s*/\*};
+        $is_documented = 1 if $in_comment;
+        push @undocumented, "$header:$.: $_"
+            if !$in_comment && !$is_documented && /^(?!typedef\b|static\b|struct \w+ HEAP_ARRAY)[a-z][\w *]*\b(\w+)\([^)]/ && $1 !~ /_(?:deinit|destroy|close|end)$/;
+        $is_documented = 0 if /^$/;
+        $in_comment = 0 if m{\*/};
+    }
+}
+is join('', @undocumented), '', 'each function has a comment';
+
 # Included first, a header gets nothing from others.
 my @alone;
 for my $header (grep { !/$part/ } @all) {

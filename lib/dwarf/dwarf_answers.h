@@ -106,6 +106,7 @@ struct heap_dwarf_answer_writer {
 	bool has_failed; /**< no memory, or no room in the cache */
 };
 
+/** Appends a number, or a string, to be read in the same order. */
 void heap_dwarf_answer_put(struct heap_dwarf_answer_writer *writer, uint64_t number);
 void heap_dwarf_answer_put_string(struct heap_dwarf_answer_writer *writer, const char *string);
 

@@ -53,6 +53,7 @@ HEAP_MUST_CHECK
 struct heap_error *heap_dwarf_cache_read_bytes(const struct heap_file *file, uint32_t tag,
 					       char **bytes, uint32_t *size);
 
+/** Appends a section of bytes. Errors are kept by the writer. */
 void heap_dwarf_cache_write_bytes(struct heap_file_writer *writer, uint32_t tag, const char *bytes,
 				  size_t size);
 

@@ -65,6 +65,12 @@ struct heap_dwarf_description {
 	uint64_t root; /**< place of the last of the DIEs that complete each other */
 };
 
+/**
+ * Describes a function or a variable, with what the DIEs that its DIE is a copy or a completion of tell.
+ *
+ * @param place  of its DIE
+ * @return NULL, HEAP_ERROR_FORMAT or HEAP_ERROR_MEMORY
+ */
 HEAP_MUST_CHECK
 struct heap_error *heap_dwarf_code_describe(struct heap_dwarf_code *code, uint64_t place,
 					    struct heap_dwarf_description *result);

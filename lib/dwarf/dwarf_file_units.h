@@ -7,6 +7,11 @@
 #include "lib/dwarf/dwarf_file.h"
 #include "lib/dwarf/dwarf_units.h"
 
+/**
+ * Finds the units of a file.
+ *
+ * @param result  the file's, as long as it is open
+ */
 HEAP_MUST_CHECK
 struct heap_error *heap_dwarf_file_units(struct heap_dwarf_file *file,
 					 struct heap_dwarf_units **result);

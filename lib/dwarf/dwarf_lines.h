@@ -36,6 +36,7 @@ struct heap_dwarf_lines {
  */
 struct heap_dwarf_line_finder;
 
+/** Creates one. @param file  must outlive it */
 HEAP_MUST_CHECK
 struct heap_error *heap_dwarf_line_finder_create(struct heap_dwarf_file *file,
 						 struct heap_dwarf_line_finder **result);

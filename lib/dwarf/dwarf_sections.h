@@ -45,6 +45,7 @@ HEAP_MUST_CHECK
 struct heap_error *heap_dwarf_sections_open(int descriptor, const char *path, bool split,
 					    struct heap_dwarf_sections *result);
 
+/** Loads the sections that only the places of variables and the ranges of code need: .debug_ranges, .debug_loc... */
 void heap_dwarf_sections_load_late(struct heap_dwarf_sections *sections);
 
 void heap_dwarf_sections_close(struct heap_dwarf_sections *sections);

@@ -22,6 +22,7 @@ struct heap_embedded {
 	struct heap_slot_table slots;
 };
 
+/** Notes where the types have pointers. @param snapshot  must outlive the result */
 HEAP_MUST_CHECK
 struct heap_error *heap_embedded_init(struct heap_embedded *embedded,
 				      const struct heap_snapshot *snapshot);

@@ -44,6 +44,7 @@ struct heap_group_sets {
 	} * cache; // [HEAP_GROUP_SETS_CACHE] unions that were formed last
 };
 
+/** Begins with the sets of one group each. @param most  groups in a set: 1 to HEAP_JOINT_MOST */
 HEAP_MUST_CHECK
 struct heap_error *heap_group_sets_init(struct heap_group_sets *sets, uint32_t groups,
 					uint32_t most);

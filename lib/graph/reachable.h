@@ -16,6 +16,7 @@ struct heap_reachable {
 /** Reusable memory of the search: create once, ask often. */
 struct heap_reachable_search;
 
+/** Takes 8 bytes an object. @param graph  must outlive the result */
 HEAP_MUST_CHECK
 struct heap_error *heap_reachable_create(const struct heap_graph *graph,
 					 struct heap_reachable_search **result);

@@ -30,6 +30,7 @@ struct heap_census;
 /** A kind's number. */
 typedef uint32_t heap_kind_id;
 
+/** Creates an empty one. @return NULL or HEAP_ERROR_MEMORY */
 HEAP_MUST_CHECK
 struct heap_error *heap_census_create(struct heap_census **result);
 

@@ -24,6 +24,7 @@
 
 struct heap_series;
 
+/** Creates one without snapshots. @return NULL or HEAP_ERROR_MEMORY */
 HEAP_MUST_CHECK
 struct heap_error *heap_series_create(struct heap_series **result);
 

@@ -15,6 +15,7 @@
 #include "lib/file/file.h"
 #include "lib/snapshot/snapshot.h"
 
+/** Creates one without edges. @return NULL or HEAP_ERROR_MEMORY */
 HEAP_MUST_CHECK
 struct heap_error *heap_stored_edges_create(struct heap_stored_edges **result);
 

@@ -134,6 +134,7 @@ HEAP_MUST_CHECK
 struct heap_error *heap_types_add_member(struct heap_types *types,
 					 const struct heap_member *member);
 
+/** Appends an enumerator; those of a type must be added one after the other. */
 HEAP_MUST_CHECK
 struct heap_error *heap_types_add_enumerator(struct heap_types *types,
 					     const struct heap_enumerator *enumerator);

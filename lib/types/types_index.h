@@ -37,6 +37,7 @@ struct heap_types_index {
 HEAP_MUST_CHECK
 struct heap_error *heap_types_make_index(struct heap_types *types);
 
+/** Frees the index, if there is one. */
 void heap_types_drop_index(struct heap_types *types);
 
 /** Makes room for @p more in an array that has @p count of @p capacity. */

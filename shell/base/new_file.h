@@ -27,6 +27,7 @@ struct new_file {
 	char *written; /**< where it is until then; the same if it is written in place */
 };
 
+/** Opens a file for writing. On failure, whose message names the path, nothing is left to close. */
 HEAP_MUST_CHECK
 struct heap_error *new_file_open(struct new_file *file, const char *path);
 

@@ -48,6 +48,7 @@ FILE *output_redirect(struct output *output, FILE *stream, bool colours);
 /** Where it is sent, for what is no answer to be written: exports. */
 FILE *output_stream(const struct output *output);
 
+/** True if answers are written as JSON. */
 bool output_is_json(const struct output *output);
 
 /** Goes on in JSON, or in text: between two answers. */
@@ -101,6 +102,7 @@ void output_lines(struct output *output, const char *text);
 /** The escape sequence of a colour, or "" where there are none. */
 const char *output_colour(const struct output *output, enum output_colour colour);
 
+/** Opens an object or an array of JSON. @param key  of the member; ignored in arrays, and NULL at the top */
 void output_open_object(struct output *output, const char *key);
 void output_open_array(struct output *output, const char *key);
 
@@ -111,6 +113,7 @@ void output_close(struct output *output);
 void output_string(struct output *output, const char *key, const char *text);
 __attribute__((format(printf, 3, 4))) void output_format(struct output *output, const char *key,
 							 const char *format, ...);
+/** Members that are numbers, null and booleans; text has none of them. */
 void output_number(struct output *output, const char *key, uint64_t number);
 void output_signed(struct output *output, const char *key, int64_t number);
 void output_real(struct output *output, const char *key, double number);

@@ -88,9 +88,11 @@ HEAP_MUST_CHECK
 struct heap_error *session_read(const struct session *session, const char *path,
 				struct heap_snapshot **result);
 
+/** Opens a snapshot in a session that has none. Warns if declarations of types beside it cannot be trusted. */
 HEAP_MUST_CHECK
 struct heap_error *session_open(struct session *session, const char *path);
 
+/** Frees all that a session has but its output; one without a snapshot, too. */
 void session_close(struct session *session);
 
 /** Goes on with another snapshot, and forgets all that was about the one before. */

@@ -76,6 +76,7 @@ void hprof_begin_part(struct hprof_file *file, enum hprof_part part, uint64_t si
 /** Puts a number of that many bytes: 1, 2, 4 or 8. */
 void hprof_put(struct hprof_file *file, uint64_t number, unsigned size);
 
+/** Puts bytes as they are. */
 void hprof_put_bytes(struct hprof_file *file, const void *bytes, size_t size);
 
 /** Bytes of a field of a type. */

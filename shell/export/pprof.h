@@ -59,11 +59,13 @@ struct protobuf {
 	bool failed;
 };
 
+/** Appends a bare number, for packed fields. */
 void protobuf_put_varint(struct protobuf *message, uint64_t value);
 
 /** Omits the field for 0, which is the value of absent fields. */
 void protobuf_put_number(struct protobuf *message, unsigned field, uint64_t value);
 
+/** Puts a field of bytes: a string, or packed numbers. */
 void protobuf_put_bytes(struct protobuf *message, unsigned field, const void *bytes, size_t size);
 
 /** Puts text of the program as printable UTF-8, since pprof prints it to a terminal. */

@@ -21,12 +21,14 @@ struct export_texts {
 	bool failed;                       /**< memory was short: numbers since then are 0 */
 };
 
+/** Begins with "" alone. */
 void export_texts_init(struct export_texts *texts);
 void export_texts_deinit(struct export_texts *texts);
 
 /** @return its number; 0 for "" */
 uint32_t export_texts_add(struct export_texts *texts, const char *text);
 
+/** The text of a number; valid until the next one is added. */
 const char *export_texts_get(const struct export_texts *texts, uint32_t number);
 
 #endif

@@ -50,17 +50,30 @@ bool container_find_value(struct session *session, const struct place *place, st
 
 /* One function for each class; false if the place does not look like an instance. */
 
+/** The key and the value of a map's element. */
 bool container_find_pair(const struct session *session, const struct place *element,
 			 struct place *key, struct place *value);
+
+/** An element of a tuple. */
 bool container_find_tuple_element(struct session *session, const struct place *tuple,
 				  unsigned index, struct place *result);
+
+/** The content of an optional. @param value  untouched if it is not engaged */
 bool container_find_optional(const struct session *session, const struct place *place,
 			     bool *engaged, struct place *value);
+
+/** The alternative that a variant holds. */
 bool container_find_variant(const struct session *session, const struct place *place,
 			    struct place *value);
+
+/** The value of an atomic. */
 bool container_find_atomic(const struct session *session, const struct place *place,
 			   struct place *value);
+
+/** The pointer of a unique_ptr. */
 bool container_find_unique(struct session *session, const struct place *place, uint64_t *pointer);
+
+/** The pointers of a shared_ptr or weak_ptr: to the object, and to the block of its counts. */
 bool container_find_shared(const struct session *session, const struct place *place,
 			   uint64_t *pointer, uint64_t *control);
 

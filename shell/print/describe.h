@@ -34,6 +34,7 @@ const char *describe_tag(struct session *session, uint32_t tag);
  */
 const char *describe_name(struct session *session, const char *name);
 
+/** An object, as above. */
 const char *describe_object(struct session *session, heap_object_id object);
 
 /** Its type alone: "struct slot[12]", "block(48)", "char[17]". */
@@ -42,6 +43,7 @@ const char *describe_type_of(struct session *session, heap_object_id object);
 /** The text that an array of characters holds, its beginning, or "" if it holds none. */
 const char *describe_text(struct session *session, heap_object_id object);
 
+/** The name of a type, as C writes it; for the blocks of std::make_shared() see HEAP_TYPES_SHARED_SUFFIX. */
 const char *describe_type(struct session *session, heap_type_id type);
 
 /** "struct", "class", "union", "pointer"... @param kind  enum heap_type_kind */
@@ -51,6 +53,7 @@ const char *describe_type_kind(uint8_t kind);
 const char *describe_elements(struct session *session, heap_type_id type, uint64_t elements,
 			      uint64_t size);
 
+/** A root, as above. */
 const char *describe_root(struct session *session, heap_root_id root);
 
 /** Somewhere in the code; names as offsets in snapshot->strings. */
@@ -89,6 +92,7 @@ const char *describe_module(struct session *session, uint32_t module);
 /** An address outside the heap: "compare (app.c:12)", "0x… (app+0x1040)", or just "0x…". */
 const char *describe_address(struct session *session, uint64_t address);
 
+/** "308 B", "14.4 KiB". */
 const char *describe_bytes(struct session *session, uint64_t bytes);
 
 /** "10.0 s", "2.5 min", "3.0 h", "4.1 days". */
@@ -109,6 +113,7 @@ void describe_object_json(struct session *session, const char *key, heap_object_
 /** "global", "thread-local", "local", "register", "stack", "segment" or "mapping". */
 const char *describe_root_kind(uint8_t kind);
 
+/** The members "kind", "name", "type"... of a root, for JSON. */
 void describe_root_json(struct session *session, const char *key, heap_root_id root);
 
 /**

@@ -42,6 +42,7 @@ bool place_number(const struct session *session, const struct place *place, uint
 bool place_find_pointer(const struct session *session, const struct place *place, const char *path,
 			uint64_t *result);
 
+/** The number of a member: both in one. */
 bool place_find_number(const struct session *session, const struct place *place, const char *path,
 		       uint64_t *result);
 

@@ -10,6 +10,7 @@
 #include "shell/report/details.h"
 #include "shell/report/series.h"
 
+/** Writes the three members, and adds the examples to the details. */
 HEAP_MUST_CHECK
 struct heap_error *report_kinds_write(struct session *session, struct report_series *series,
 				      struct report_details *details);

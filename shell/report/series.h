@@ -31,6 +31,7 @@ size_t report_series_points(const struct report_series *series);
 /** The number of the snapshot shown as point @p point. */
 size_t report_series_snapshot(const struct report_series *series, size_t point);
 
+/** Begins a series without snapshots. @return NULL or HEAP_ERROR_MEMORY */
 HEAP_MUST_CHECK
 struct heap_error *report_series_init(struct report_series *series);
 

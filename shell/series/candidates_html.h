@@ -6,6 +6,7 @@
 
 #include "shell/series/candidates.h"
 
+/** Writes the page. @param session  of the latest snapshot */
 void candidates_print_html(FILE *stream, struct session *session, const struct heap_census *census,
 			   const struct candidates *candidates);
 

@@ -42,6 +42,7 @@ enum {
 void chart_print_text(const struct chart *chart, FILE *stream, unsigned width, unsigned height,
 		      bool colours);
 
+/** Writes the chart as a file of its own. */
 void chart_print_svg(const struct chart *chart, FILE *stream);
 
 /** The largest sum of all bands at a point; 1 at least. */

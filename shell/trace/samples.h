@@ -72,6 +72,7 @@ struct heap_error *trace_samples_filter(struct trace_samples *samples,
 /** The highest step of any sample. */
 uint32_t trace_samples_steps(const struct trace_samples *samples);
 
+/** Adds what a sample stands for, which is more the smaller it is. */
 void trace_estimate_add(struct trace_estimate *estimate, const struct trace_samples *samples,
 			const struct trace_sample *sample);
 

@@ -66,6 +66,7 @@ void offer_values(struct offers *offers, struct session *session, const char *ty
 /** Functions and files that allocated. @param with_calls  also those on the way there */
 void offer_places(struct offers *offers, const struct session *session, bool with_calls);
 
+/** The file names of the modules. */
 void offer_modules(struct offers *offers, const struct session *session);
 
 /** The ids of threads. */
