@@ -149,48 +149,26 @@ static enum command_status tell_absent(struct session *session, struct heap_erro
 	return status == COMMAND_FAILED ? COMMAND_NOTHING : status;
 }
 
-static enum command_status find_in(struct session *session, int argc, char **argv)
+HEAP_MUST_CHECK
+static struct heap_error *find_objects(struct finding *finding)
 {
-	struct finding finding = { .session = session, .limit = UINT64_MAX };
-	const struct found *found = &finding.found;
+	struct session *session = finding->session;
+	struct heap_error *error;
 
-	finding.count_only = command_option(&argc, argv, "--count", NULL);
-	if (!command_limit(&argc, argv, &finding.limit))
-		return COMMAND_USAGE;
-
-	struct heap_error *absent = NULL;
-	struct heap_error *error =
-		session_filter_leniently(session, argc - 1, argv + 1, &finding.filter);
-
-	if (error)
-		return command_fail(session, error);
-	absent = heap_filter_absent(finding.filter);
-	if (finding.count_only && heap_filter_lacks_field(finding.filter)) {
-		heap_filter_destroy(finding.filter);
-		return command_fail(session, absent);
-	}
-	if (absent && !finding.count_only && !output_is_json(session->output)) {
-		heap_filter_destroy(finding.filter);
-		return tell_absent(session, absent);
-	}
-	error = finding.count_only ? load_sizes(&finding) : describe_load(session);
-	if (error) {
-		heap_filter_destroy(finding.filter);
-		heap_error_destroy(absent);
-		return command_fail(session, error);
-	}
+	HEAP_TRY(finding->count_only ? load_sizes(finding) : describe_load(session));
 	output_open_object(session->output, NULL);
 	output_open_array(session->output, "objects");
-	error = find_and_sum(&finding);
+	error = find_and_sum(finding);
 	output_close(session->output);
-	if (!error)
-		error = session_filter_finish(session, finding.filter);
-	heap_filter_destroy(finding.filter);
-	if (error) {
-		heap_error_destroy(absent);
-		return command_fail(session, error);
-	}
-	if (!session->quiet || finding.count_only || session_interrupted)
+	return error ? error : session_filter_finish(session, finding->filter);
+}
+
+static void print_total(const struct finding *finding)
+{
+	struct session *session = finding->session;
+	const struct found *found = &finding->found;
+
+	if (!session->quiet || finding->count_only || session_interrupted)
 		output_text(session->output, "%s: %" PRIu64 " object%s, %s\n",
 			    session_interrupted ? "Found before the interruption" : "Total",
 			    found->objects, format_plural(found->objects),
@@ -199,10 +177,46 @@ static enum command_status find_in(struct session *session, int argc, char **arg
 		output_boolean(session->output, "interrupted", true);
 	output_number(session->output, "count", found->objects);
 	output_number(session->output, "bytes", found->bytes);
+}
+
+// @param absent  a name in the filter that the snapshot does not have, or NULL; ended here
+static enum command_status find_and_print(struct finding *finding, struct heap_error *absent)
+{
+	struct session *session = finding->session;
+	struct heap_error *error = find_objects(finding);
+
+	if (error) {
+		heap_error_destroy(absent);
+		return command_fail(session, error);
+	}
+	print_total(finding);
 	// An answer all the same: a loop over a series begins before the first object of a type.
 	if (absent)
 		return tell_absent(session, absent);
-	return found->objects ? COMMAND_OK : COMMAND_NOTHING;
+	return finding->found.objects ? COMMAND_OK : COMMAND_NOTHING;
+}
+
+static enum command_status find_in(struct session *session, int argc, char **argv)
+{
+	struct finding finding = { .session = session, .limit = UINT64_MAX };
+	struct heap_error *error, *absent;
+	enum command_status status;
+
+	finding.count_only = command_option(&argc, argv, "--count", NULL);
+	if (!command_limit(&argc, argv, &finding.limit))
+		return COMMAND_USAGE;
+	error = session_filter_leniently(session, argc - 1, argv + 1, &finding.filter);
+	if (error)
+		return command_fail(session, error);
+	absent = heap_filter_absent(finding.filter);
+	if (finding.count_only && heap_filter_lacks_field(finding.filter))
+		status = command_fail(session, absent);
+	else if (absent && !finding.count_only && !output_is_json(session->output))
+		status = tell_absent(session, absent);
+	else
+		status = find_and_print(&finding, absent);
+	heap_filter_destroy(finding.filter);
+	return status;
 }
 
 static enum command_status find_run(struct session *session, int argc, char **argv)
