@@ -7,8 +7,8 @@
 #include "shell/print/container_walk.h"
 #include "shell/print/describe.h"
 #include "shell/print/room.h"
-
-#include "lib/types/templates.h"
+#include "shell/print/rust_enum.h"
+#include "shell/print/std_any.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -408,48 +408,6 @@ static bool print_variant(const struct printing *printing)
 	       print_alternative(printing, &found);
 }
 
-// The template whose instances copy and destroy what a std::any has, behind the namespace; NULL: another function.
-static const char *find_any_manager(const char *name, bool *is_inside)
-{
-	static const struct {
-		const char *name;
-		bool is_inside; // the std::any, not in a block of its own
-	} managers[] = {
-		{ "any::_Manager_internal<", true },
-		{ "any::_Manager_external<", false },
-		{ "__any_imp::_SmallHandler<", true },
-		{ "__any_imp::_LargeHandler<", false },
-	};
-	const char *bare = place_skip_standard(name);
-
-	for (size_t i = 0; bare && i < sizeof(managers) / sizeof(*managers); i++) {
-		if (strncmp(bare, managers[i].name, strlen(managers[i].name)) == 0) {
-			*is_inside = managers[i].is_inside;
-			return bare;
-		}
-	}
-	return NULL;
-}
-
-// A std::any knows its type by the function that copies and destroys it, an instance of a template:
-// std::any::_Manager_internal<int>::_S_manage, std::__any_imp::_SmallHandler<int>::__handle.
-static const char *find_any_type(struct session *session, uint64_t manager, bool *is_inside)
-{
-	const struct heap_snapshot *snapshot = session->snapshot;
-	const struct heap_call *function = heap_snapshot_function(snapshot, manager);
-	const char *name = function ? heap_snapshot_string(snapshot, function->function) : "";
-	size_t length;
-	const char *argument;
-
-	name = find_any_manager(name, is_inside);
-	if (!name)
-		return NULL;
-	length = heap_template_length(name);
-	name = session_format(session, "%.*s", (int)length, name);
-	argument = length > 0 ? heap_template_argument(name, 0, &length) : NULL;
-	return argument ? session_format(session, "%.*s", (int)length, argument) : NULL;
-}
-
 // The value of a std::any that has it inside, if it is a pointer or of a type that is known; or "".
 static const char *describe_any(struct session *session, const struct place *storage,
 				const char *type)
@@ -486,7 +444,7 @@ static bool print_any(const struct printing *printing)
 	if (manager == 0)
 		return print_word(printing, "std::any, empty");
 
-	const char *type = find_any_type(session, manager, &is_inside);
+	const char *type = std_any_type(session, manager, &is_inside);
 	const char *text = "";
 
 	if (!type)
@@ -601,63 +559,7 @@ static bool print_counted(const struct printing *printing)
 	return true;
 }
 
-// --- variants ----------------------------------------------------------------
-
-static bool pick_variant(const struct heap_types *types, const struct place *place,
-			 const struct heap_type *all, const struct heap_type *kinds, uint64_t value,
-			 struct place *variant, const char **name)
-{
-	uint64_t mask = kinds->size < 8 ? (UINT64_C(1) << kinds->size * 8) - 1 : UINT64_MAX;
-	const char *wanted = NULL;
-
-	for (uint32_t i = 0; i < kinds->members; i++) {
-		const struct heap_enumerator *kind = &types->enumerators[kinds->first_member + i];
-
-		if (((uint64_t)kind->value & mask) == value)
-			wanted = heap_types_string(types, kind->name);
-	}
-	for (uint32_t i = 0; i < all->members; i++) {
-		const struct heap_member *member = &types->members[all->first_member + i];
-		bool has_value;
-
-		*name = heap_types_string(types, member->name);
-		has_value = strcmp(*name, "discriminant") == 0;
-		for (uint32_t j = 0; !has_value && j < kinds->members; j++)
-			has_value =
-				types->enumerators[kinds->first_member + j].name == member->name;
-		if (wanted ? strcmp(*name, wanted) == 0 : !has_value) {
-			*variant = (struct place){ place->value, place->offset + member->offset,
-						   member->type };
-			return true;
-		}
-	}
-	return false;
-}
-
-// Finds the active variant of a Rust enum: the one with the discriminant's value, or else the
-// one that no value of the discriminant selects.
-static bool find_variant(const struct session *session, const struct place *place,
-			 struct place *variant, const char **name)
-{
-	const struct heap_types *types = &session->snapshot->types;
-	const struct heap_type *type = &types->types[heap_types_strip(types, place->type)];
-	const struct heap_type *all, *kinds;
-	struct place discriminant;
-	uint64_t value;
-
-	if (type->members != 1 || types->members[type->first_member].name != 0)
-		return false;
-	all = &types->types[heap_types_strip(types, types->members[type->first_member].type)];
-	if (all->kind != HEAP_TYPE_UNION ||
-	    !place_find(session, place, "discriminant", &discriminant))
-		return false;
-	kinds = &types->types[heap_types_strip(types, discriminant.type)];
-	if (kinds->kind != HEAP_TYPE_ENUM ||
-	    (!place_number(session, &discriminant, &value) &&
-	     !value_load_pointer(session, place->value, discriminant.offset, &value)))
-		return false;
-	return pick_variant(types, place, all, kinds, value, variant, name);
-}
+// --- enums of Rust ----------------------------------------------------------------
 
 // Prints the value of a variant, in parentheses if that is one value on one line: Some(7).
 static const char *describe_variant(struct session *session, const struct place *variant,
@@ -675,14 +577,14 @@ static const char *describe_variant(struct session *session, const struct place 
 	return *text ? session_format(session, "%s(%s)", name, text) : "";
 }
 
-static bool print_variants(const struct printing *printing)
+static bool print_rust_enum(const struct printing *printing)
 {
 	struct session *session = printing->session;
 	const struct heap_types *types = &session->snapshot->types;
 	struct place variant;
 	const char *name;
 
-	if (!find_variant(session, &printing->place, &variant, &name))
+	if (!rust_enum_find(session, &printing->place, &variant, &name))
 		return false;
 
 	const char *text = describe_variant(session, &variant, name);
@@ -754,7 +656,7 @@ bool container_print(struct session *session, const struct value *value, heap_ty
 	bool known;
 
 	if (length == 0)
-		return print_variants(&printing);
+		return print_rust_enum(&printing);
 	if (print_kind(&printing, kind, length, &known))
 		return true;
 	// Its members would only say the same.
