@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "lib/graph/divided.h"
+#include "lib/graph/divided_edges.h"
 
-#include "lib/base/bits.h"
-#include "lib/base/cleanup.h"
-#include "lib/base/column.h"
 #include "lib/base/search.h"
-#include "lib/graph/dominator_tree.h"
 #include "lib/graph/offsets.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 enum {
-	UNREACHED = HEAP_LEVELS, // the level of a node that no root reaches
 	LEAST_PLAUSIBLE = 65536, // elements of slabs, in a heap without pointers
 	PLAUSIBLE = 8,           // elements for each pointer and each object
 };
@@ -22,19 +17,6 @@ enum {
 static const struct heap_part *part_of(const struct heap_divided *divided, uint32_t number)
 {
 	return &divided->parts[number];
-}
-
-// The number of a divided block, or block_count.
-static uint32_t find_block(const struct heap_divided *divided, heap_object_id object)
-{
-	const struct heap_divided_bits *bits;
-	uint64_t bit = UINT64_C(1) << object % 64;
-
-	if (divided->block_count == 0 || object >= divided->snapshot->object_count)
-		return divided->block_count;
-	bits = &divided->is_divided[object / 64];
-	return bits->bits & bit ? bits->before + heap_bits_count(bits->bits & (bit - 1))
-				: divided->block_count;
 }
 
 const struct heap_part *heap_divided_part(const struct heap_divided *divided, heap_node_id node)
@@ -58,7 +40,8 @@ heap_object_id heap_divided_block(const struct heap_divided *divided, heap_node_
 heap_node_id heap_divided_parts(const struct heap_divided *divided, heap_object_id block,
 				heap_node_id *first)
 {
-	uint32_t objects = divided->snapshot->object_count, at = find_block(divided, block);
+	uint32_t objects = divided->snapshot->object_count,
+		 at = heap_divided_find_block(divided, block);
 
 	*first = objects;
 	if (at == divided->block_count)
@@ -107,7 +90,7 @@ static heap_node_id node_in(const struct heap_divided *divided,
 heap_node_id heap_divided_node(const struct heap_divided *divided, heap_object_id block,
 			       uint64_t offset)
 {
-	uint32_t at = find_block(divided, block);
+	uint32_t at = heap_divided_find_block(divided, block);
 
 	return at < divided->block_count ? node_in(divided, &divided->blocks[at], offset) : block;
 }
@@ -175,7 +158,7 @@ static void add_slab(struct heap_divided *divided, heap_object_id slab)
 			 &(struct heap_part){ slab, i * size, type, 1, snapshot->evidence[slab] });
 }
 
-// Makes what find_block() reads.
+// Makes what heap_divided_find_block() reads.
 HEAP_MUST_CHECK
 static struct heap_error *index_blocks(struct heap_divided *divided)
 {
@@ -266,7 +249,7 @@ static void widen_parts(struct heap_divided *divided, const struct heap_divided_
 // Ends the part before a place that a pointer leads to, unless that is within its type.
 static void narrow_part(struct heap_divided *divided, heap_object_id object, uint64_t offset)
 {
-	uint32_t at = find_block(divided, object);
+	uint32_t at = heap_divided_find_block(divided, object);
 	heap_node_id node =
 		at < divided->block_count ? node_in(divided, &divided->blocks[at], offset) : object;
 	const struct heap_part *part = heap_divided_part(divided, node);
@@ -330,40 +313,9 @@ static heap_node_id target_of(const struct heap_divided *divided, uint32_t edge)
 				 snapshot->edge_interior[edge]);
 }
 
-// Edges of nodes in the making.
-struct edges {
-	uint32_t *first;       // [nodes + 1]
-	heap_node_id *targets; // [edges]
-	uint32_t *origins;     // [edges] see heap_divided_edge()
-};
-
-static void edges_deinit(struct edges *edges)
-{
-	heap_column_destroy(edges->first);
-	heap_column_destroy(edges->targets);
-	heap_column_destroy(edges->origins);
-}
-
-typedef void visit_edge(struct edges *edges, heap_node_id source, heap_node_id target,
-			uint32_t origin);
-
-static void count_edge(struct edges *edges, heap_node_id source, heap_node_id target,
-		       uint32_t origin)
-{
-	(void)target;
-	(void)origin;
-	edges->first[source + 1]++;
-}
-
-static void put_edge(struct edges *edges, heap_node_id source, heap_node_id target, uint32_t origin)
-{
-	edges->targets[edges->first[source]] = target;
-	edges->origins[edges->first[source]++] = origin;
-}
-
 // Calls visit for all edges, with the nodes that they leave and lead to, in order of these.
-static inline void each_edge(const struct heap_divided *divided, visit_edge *visit,
-			     struct edges *edges)
+static inline void each_edge(const struct heap_divided *divided, heap_divided_visit_edge *visit,
+			     struct heap_divided_edges *edges)
 {
 	const struct heap_snapshot *snapshot = divided->snapshot;
 	const struct heap_divided_block *block = divided->blocks;
@@ -382,40 +334,20 @@ static inline void each_edge(const struct heap_divided *divided, visit_edge *vis
 	}
 }
 
-// Makes the edges of the nodes those that were made.
-static void take_edges(struct heap_divided *divided, struct edges *edges, uint32_t count)
-{
-	struct edges old = { divided->nodes.edge_first, divided->nodes.edge_target,
-			     divided->origins };
-
-	divided->nodes.edge_first = edges->first;
-	divided->nodes.edge_target = edges->targets;
-	divided->nodes.edge_count = count;
-	divided->origins = edges->origins;
-	*edges = old;
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *create_edges(struct edges *edges, uint32_t count)
-{
-	HEAP_TRY(heap_column_create((size_t)count + 1, sizeof(*edges->targets), &edges->targets));
-	return heap_column_create((size_t)count + 1, sizeof(*edges->origins), &edges->origins);
-}
-
 // Makes the edges of the nodes from those of the blocks.
 HEAP_MUST_CHECK
 static struct heap_error *make_edges(struct heap_divided *divided)
 {
-	CLEANUP(edges_deinit) struct edges edges = { NULL, NULL, NULL };
+	CLEANUP(heap_divided_edges_deinit) struct heap_divided_edges edges = { NULL, NULL, NULL };
 	uint32_t nodes = divided->nodes.object_count, count = divided->snapshot->edge_count;
 
 	HEAP_TRY(heap_column_create((size_t)nodes + 1, sizeof(*edges.first), &edges.first));
-	HEAP_TRY(create_edges(&edges, count));
-	each_edge(divided, count_edge, &edges);
+	HEAP_TRY(heap_divided_create_edges(&edges, count));
+	each_edge(divided, heap_divided_count_edge, &edges);
 	heap_offsets_from_counts(edges.first, nodes);
-	each_edge(divided, put_edge, &edges);
+	each_edge(divided, heap_divided_put_edge, &edges);
 	heap_offsets_rewind(edges.first, nodes);
-	take_edges(divided, &edges, count);
+	heap_divided_take_edges(divided, &edges, count);
 	return NULL;
 }
 
@@ -438,178 +370,6 @@ static struct heap_error *make_root_edges(struct heap_divided *divided)
 			edge->interior -= (uint32_t)part->offset;
 	}
 	return NULL;
-}
-
-// --- what nodes of one block hold of each other -------------------------------------------
-
-// A search from the roots, the surest first, which hangs the nodes of a block on each other as it goes.
-struct hanging {
-	const struct heap_divided *divided;
-	uint8_t *levels;       // [nodes] or UNREACHED
-	uint8_t *hung;         // a bit for each node that hangs on the others of its block
-	heap_node_id *pending; // [pending_count] nodes whose edges have not been followed
-	uint32_t pending_count;
-	uint8_t *is_touched; // a bit for each divided block
-	uint32_t *touched;   // [touched_count] divided blocks of which a node has been reached
-	uint32_t touched_count;
-	uint32_t with_block; // of these, the first whose own node may not have been reached
-	uint32_t with_parts; // of these, the first whose parts may not have been reached
-	uint8_t level;
-};
-
-static void reach(struct hanging *hanging, heap_node_id node)
-{
-	const struct heap_divided *divided = hanging->divided;
-	uint32_t block;
-
-	if (hanging->levels[node] != UNREACHED)
-		return;
-	hanging->levels[node] = hanging->level;
-	hanging->pending[hanging->pending_count++] = node;
-	if (hanging->touched_count == divided->block_count)
-		return;
-	block = find_block(divided, heap_divided_block(divided, node));
-	if (block < divided->block_count && !heap_bit_get(hanging->is_touched, block)) {
-		heap_bit_set(hanging->is_touched, block);
-		hanging->touched[hanging->touched_count++] = block;
-	}
-}
-
-static void hang(struct hanging *hanging, heap_node_id node)
-{
-	if (hanging->levels[node] == UNREACHED)
-		heap_bit_set(hanging->hung, node);
-	reach(hanging, node);
-}
-
-static void follow_pending(struct hanging *hanging)
-{
-	const struct heap_snapshot *nodes = &hanging->divided->nodes;
-
-	while (hanging->pending_count > 0) {
-		heap_node_id node = hanging->pending[--hanging->pending_count];
-
-		for (uint32_t i = nodes->edge_first[node]; i < nodes->edge_first[node + 1]; i++)
-			reach(hanging, nodes->edge_target[i]);
-	}
-}
-
-// Hangs what edges have not reached, pools before parts: a pool's own pointers may lead to these.
-// @return false if all is reached that can be
-static bool hang_more(struct hanging *hanging)
-{
-	const struct heap_divided *divided = hanging->divided;
-	uint32_t objects = divided->snapshot->object_count;
-
-	if (hanging->with_block < hanging->touched_count) {
-		uint32_t block = hanging->touched[hanging->with_block++];
-
-		hang(hanging, divided->blocks[block].object);
-		return true;
-	}
-	if (hanging->with_parts < hanging->touched_count) {
-		const struct heap_divided_block *block =
-			&divided->blocks[hanging->touched[hanging->with_parts++]];
-
-		for (uint32_t part = block->first_part; part < block[1].first_part; part++)
-			hang(hanging, objects + part);
-		return true;
-	}
-	return false;
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *search(struct hanging *hanging)
-{
-	const struct heap_divided *divided = hanging->divided;
-	const struct heap_snapshot *nodes = &divided->nodes;
-
-	for (unsigned level = 0; level < HEAP_LEVELS; level++) {
-		if (!heap_graph_has_level(divided->graph, level))
-			continue;
-		hanging->level = (uint8_t)level;
-		for (uint64_t i = 0; i < nodes->root_edge_count; i++) {
-			if (heap_root_edge_level(divided->graph, &nodes->root_edges[i]) == level)
-				reach(hanging, nodes->root_edges[i].target);
-		}
-		do {
-			HEAP_TRY(heap_progress_report(divided->graph->progress, "parts of pools",
-						      level, HEAP_LEVELS));
-			follow_pending(hanging);
-		} while (hang_more(hanging));
-	}
-	return NULL;
-}
-
-// Calls visit for the edges between nodes of one block.
-static inline void each_bond(const struct hanging *hanging, visit_edge *visit, struct edges *edges)
-{
-	const struct heap_divided *divided = hanging->divided;
-	uint32_t objects = divided->snapshot->object_count;
-
-	for (uint32_t i = 0; i < divided->block_count; i++) {
-		const struct heap_divided_block *block = &divided->blocks[i];
-		bool is_hung = heap_bit_get(hanging->hung, block->object);
-
-		for (uint32_t part = block->first_part; part < block[1].first_part; part++) {
-			if (heap_bit_get(hanging->hung, objects + part))
-				visit(edges, block->object, objects + part, UINT32_MAX);
-			else if (is_hung &&
-				 hanging->levels[objects + part] <= hanging->levels[block->object])
-				visit(edges, objects + part, block->object, UINT32_MAX);
-		}
-	}
-}
-
-// Adds the edges between nodes of one block.
-HEAP_MUST_CHECK
-static struct heap_error *add_bonds(struct heap_divided *divided, const struct hanging *hanging)
-{
-	const struct heap_snapshot *nodes = &divided->nodes;
-	CLEANUP(edges_deinit) struct edges edges = { NULL, NULL, NULL };
-	uint32_t count;
-
-	HEAP_TRY(heap_column_create((size_t)nodes->object_count + 1, sizeof(*edges.first),
-				    &edges.first));
-	each_bond(hanging, count_edge, &edges);
-	for (heap_node_id i = 0; i < nodes->object_count; i++)
-		edges.first[i + 1] += nodes->edge_first[i + 1] - nodes->edge_first[i];
-	count = heap_offsets_from_counts(edges.first, nodes->object_count);
-	HEAP_TRY(create_edges(&edges, count));
-	for (heap_node_id i = 0; i < nodes->object_count; i++) {
-		for (uint32_t j = nodes->edge_first[i]; j < nodes->edge_first[i + 1]; j++)
-			put_edge(&edges, i, nodes->edge_target[j], divided->origins[j]);
-	}
-	each_bond(hanging, put_edge, &edges);
-	heap_offsets_rewind(edges.first, nodes->object_count);
-	take_edges(divided, &edges, count);
-	return NULL;
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *bind_nodes(struct heap_divided *divided)
-{
-	size_t nodes = divided->nodes.object_count;
-	CLEANUP_COLUMN uint8_t *levels = NULL;
-	CLEANUP_COLUMN uint8_t *hung = NULL;
-	CLEANUP_COLUMN uint8_t *is_touched = NULL;
-	CLEANUP_COLUMN heap_node_id *pending = NULL;
-	CLEANUP_COLUMN uint32_t *touched = NULL;
-	struct hanging hanging = { .divided = divided };
-
-	HEAP_TRY(heap_column_create(nodes + 1, 1, &levels));
-	HEAP_TRY(heap_column_create(nodes / 8 + 1, 1, &hung));
-	HEAP_TRY(heap_column_create(divided->block_count / 8 + 1, 1, &is_touched));
-	HEAP_TRY(heap_column_create(nodes + 1, sizeof(*pending), &pending));
-	HEAP_TRY(heap_column_create((size_t)divided->block_count + 1, sizeof(*touched), &touched));
-	memset(levels, UNREACHED, nodes);
-	hanging.levels = levels;
-	hanging.hung = hung;
-	hanging.is_touched = is_touched;
-	hanging.pending = pending;
-	hanging.touched = touched;
-	HEAP_TRY(search(&hanging));
-	return add_bonds(divided, &hanging);
 }
 
 // --- the graph ---------------------------------------------------------------
@@ -652,7 +412,7 @@ static struct heap_error *divide(struct heap_divided *divided, bool is_conservat
 	HEAP_TRY(heap_graph_create_bare(&divided->nodes, &divided->graph));
 	divided->graph->progress = progress;
 	divided->graph->is_conservative = is_conservative;
-	return bind_nodes(divided);
+	return heap_divided_bind_nodes(divided);
 }
 
 void heap_divided_destroy(struct heap_divided *divided)
@@ -701,67 +461,4 @@ struct heap_error *heap_divided_create(struct heap_snapshot *snapshot, bool is_c
 	divided->objects = snapshot->object_count + divided->part_count;
 	*result = keep(divided);
 	return NULL;
-}
-
-// --- what blocks dominate ------------------------------------------------------------------
-
-// Adds up what the nodes of each divided block retain.
-HEAP_MUST_CHECK
-static struct heap_error *add_up(struct heap_divided *divided)
-{
-	uint32_t groups = divided->block_count + 1; // the last one is that of all other blocks
-	CLEANUP(heap_dominator_tree_deinit) struct heap_dominator_tree tree = { 0 };
-	CLEANUP_COLUMN uint32_t *group = NULL;
-
-	HEAP_TRY(heap_column_create((size_t)divided->objects + 1, sizeof(*group), &group));
-	for (heap_node_id i = 0; i < divided->snapshot->object_count; i++)
-		group[i] = divided->block_count;
-	for (uint32_t i = 0; i < divided->block_count; i++) {
-		const struct heap_divided_block *block = &divided->blocks[i];
-
-		group[block->object] = i;
-		for (uint32_t part = block->first_part; part < block[1].first_part; part++)
-			group[divided->snapshot->object_count + part] = i;
-	}
-	HEAP_TRY(heap_dominator_tree_init(&tree, divided->dominators));
-	HEAP_TRY(heap_column_create(groups, sizeof(*divided->retained), &divided->retained));
-	return heap_dominator_tree_sum(&tree, group, groups, divided->retained);
-}
-
-struct heap_error *heap_divided_set_dominators(struct heap_divided *divided,
-					       const struct heap_dominators *dominators)
-{
-	divided->dominators = dominators;
-	return divided->part_count > 0 ? add_up(divided) : NULL;
-}
-
-uint64_t heap_divided_retained(const struct heap_divided *divided, heap_object_id block)
-{
-	uint32_t at = find_block(divided, block);
-
-	return at < divided->block_count ? divided->retained[at]
-					 : divided->dominators->retained[block];
-}
-
-heap_node_id heap_divided_holder(const struct heap_divided *divided, heap_object_id block)
-{
-	heap_node_id node = divided->dominators->nearest[block];
-
-	// A forged side file may have cycles.
-	for (uint32_t steps = 0; steps < divided->part_count; steps++) {
-		if (node == HEAP_NO_NODE || heap_divided_block(divided, node) != block)
-			break;
-		node = divided->dominators->nearest[node];
-	}
-	return node;
-}
-
-struct heap_error *heap_divided_mark(const struct heap_divided *divided, heap_object_id block,
-				     uint8_t *marks)
-{
-	heap_node_id first, end = heap_divided_parts(divided, block, &first);
-
-	for (heap_node_id i = first; i < end; i++)
-		heap_bit_set(marks, i);
-	return heap_dominators_mark(divided->dominators, block, marks);
 }
