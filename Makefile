@@ -210,7 +210,7 @@ $(BUILD)/t/unit/snapshot.t: UNIT_LIBS += -Wl,--wrap=heap_file_read_bytes
 
 # The part of the writer that reads core files, and finds blocks by the structures of allocators.
 WALKS := $(patsubst %,dumper/writer/scan/%.c,births block_grid blocks blocks_glibc blocks_jemalloc blocks_mimalloc blocks_mimalloc3 \
-	blocks_musl blocks_tcmalloc core_file glibc_chunks glibc_free glibc_mapped glibc_recovery glibc_states image \
+	blocks_musl blocks_tcmalloc core_file glibc_chunks glibc_damage glibc_free glibc_mapped glibc_recovery glibc_states image \
 	image_parts mimalloc_pages object_kinds objects window)
 
 $(BUILD)/t/unit/isolation.t: $(BUILD)/dumper/writer/base/supervisor.o $(BUILD)/dumper/writer/base/bounds.o

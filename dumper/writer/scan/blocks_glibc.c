@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // glibc's malloc: its arenas and their heaps. glibc_walker.h tells how they hang together.
 #include "dumper/writer/scan/glibc_chunks.h"
+#include "dumper/writer/scan/glibc_damage.h"
 #include "dumper/writer/scan/glibc_free.h"
 #include "dumper/writer/scan/glibc_mapped.h"
 #include "dumper/writer/scan/glibc_recovery.h"
@@ -23,14 +24,18 @@ static struct heap_error *walk_heap(struct glibc_walker *walker, uint64_t heap, 
 				   .limit = heap + size,
 				   .top = top };
 	enum glibc_ending ending;
+	bool goes_on = true;
 
 	if (size > UINT64_C(1) << GLIBC_LARGEST_HEAP_LOG || size < GLIBC_PAGE ||
 	    heap > UINT64_MAX - size)
 		return NULL;
 	HEAP_TRY(glibc_claim(walker, heap, heap + size));
-	HEAP_TRY(glibc_walk_chunks(walker, &walk, &ending));
-	if (ending == GLIBC_ENDS_BROKEN)
-		glibc_doubt_chunk(walker, walk.end);
+	while (goes_on) {
+		HEAP_TRY(glibc_walk_chunks(walker, &walk, &ending));
+		if (ending != GLIBC_ENDS_BROKEN)
+			break;
+		HEAP_TRY(glibc_pass_damage(walker, &walk, GLIBC_NON_MAIN, &goes_on));
+	}
 	return blocks_end_run(walker->blocks);
 }
 
@@ -107,8 +112,7 @@ static uint64_t end_of_memory(const struct image *image, uint64_t address)
 	return mapping->end;
 }
 
-// Finds where the heap goes on behind memory that the program has taken from the kernel itself, or
-// behind damage: at the first header from which chunks lead to the top, or to a double fence.
+// Finds where the heap goes on behind memory that the program has taken from the kernel itself: at the first header from which chunks lead to the top, or to a double fence.
 HEAP_MUST_CHECK
 static struct heap_error *walk_next_piece(struct glibc_walker *walker, struct glibc_walk *walk,
 					  enum glibc_ending *ending)
@@ -156,6 +160,7 @@ static struct heap_error *walk_main(struct glibc_walker *walker, const struct gl
 		.top = top,
 	};
 	enum glibc_ending ending;
+	bool goes_on;
 
 	*reached = false;
 	if (state->base == 0 || walk.limit <= walk.start)
@@ -174,11 +179,16 @@ static struct heap_error *walk_main(struct glibc_walker *walker, const struct gl
 			*reached = true;
 			return glibc_claim(walker, top, top + size);
 		}
-		if (ending != GLIBC_ENDS_AT_FENCE)
-			glibc_doubt_chunk(walker, walk.end);
-		walk.start = walk.end + (ending == GLIBC_ENDS_AT_FENCE ? 2 * GLIBC_FENCE : 16);
-		HEAP_TRY(walk_next_piece(walker, &walk, &ending));
-		if (ending == GLIBC_ENDS_BROKEN)
+		if (ending == GLIBC_ENDS_AT_FENCE) {
+			walk.start = walk.end + 2 * GLIBC_FENCE;
+			HEAP_TRY(walk_next_piece(walker, &walk, &ending));
+			goes_on = ending != GLIBC_ENDS_BROKEN;
+		} else {
+			HEAP_TRY(glibc_pass_damage(walker, &walk, 0, &goes_on));
+			if (goes_on)
+				HEAP_TRY(glibc_walk_chunks(walker, &walk, &ending));
+		}
+		if (!goes_on)
 			return NULL;
 	}
 }
@@ -194,8 +204,8 @@ static struct heap_error *walk_state(struct glibc_walker *walker, const struct g
 	bool reached;
 	size_t first_arena = walker->arenas.count;
 
-	HEAP_TRY(walk_arenas(walker, state));
 	walker->vain_chunks = glibc_writable_bytes(walker->image);
+	HEAP_TRY(walk_arenas(walker, state));
 	HEAP_TRY(walk_main(walker, state, &reached, &sum));
 	mapped.wanted = state->mapped_count;
 	mapped.wanted_bytes = state->mapped_bytes;
@@ -237,5 +247,7 @@ struct heap_error *blocks_find_glibc(struct blocks *blocks, const struct image *
 	struct glibc_walker walker = { .blocks = blocks, .image = image, .threads = threads };
 
 	HEAP_TRY(windows_init(&walker.windows, image));
-	return walk_states(&walker);
+	HEAP_TRY(walk_states(&walker));
+	glibc_doubt_damage(&walker);
+	return NULL;
 }

@@ -18,6 +18,7 @@ struct heap_error *glibc_walk_chunks(struct glibc_walker *walker, struct glibc_w
 	uint64_t at = walk->start, before = 0, before_size = 0;
 
 	*ending = GLIBC_ENDS_BROKEN;
+	walk->last_size = 0;
 	for (;;) {
 		uint64_t word, size;
 
@@ -32,8 +33,8 @@ struct heap_error *glibc_walk_chunks(struct glibc_walker *walker, struct glibc_w
 			*ending = GLIBC_ENDS_AT_FENCE;
 			return end_walk(walker, walk, at, before, before_size, word);
 		}
-		// The last header of a heap is 0; the one before it has the least size.
-		if (size == 0 && before_size == GLIBC_MIN_CHUNK) {
+		// The last header of a heap has no size; the one before it has the least size.
+		if (word == GLIBC_PREV_INUSE && before_size == GLIBC_MIN_CHUNK) {
 			*ending = GLIBC_ENDS_IN_ZEROS;
 			walk->end = at;
 			return NULL;
@@ -48,7 +49,17 @@ struct heap_error *glibc_walk_chunks(struct glibc_walker *walker, struct glibc_w
 		at += size;
 	}
 	walk->end = at;
+	walk->last = before;
+	walk->last_size = before_size;
 	return NULL;
+}
+
+bool glibc_agrees(struct glibc_walker *walker, uint64_t at, uint64_t word, uint64_t before)
+{
+	uint64_t flags = word & GLIBC_FLAGS;
+
+	return flags == GLIBC_PREV_INUSE ||
+	       (flags == 0 && before != 0 && glibc_peek(walker, at) == before);
 }
 
 struct heap_error *glibc_claim(struct glibc_walker *walker, uint64_t start, uint64_t end)
@@ -61,9 +72,19 @@ void glibc_doubt_chunk(struct glibc_walker *walker, uint64_t address)
 	// Where a core file was cut off, nothing is damaged.
 	if (image_is_lost(walker->image, address + 8))
 		return;
-	if (!walker->is_damaged)
-		blocks_doubt(walker->blocks, "glibc's heap is damaged at %#" PRIx64, address);
-	walker->is_damaged = true;
+	if (walker->damage_count++ == 0)
+		walker->first_damage = address;
+}
+
+void glibc_doubt_damage(struct glibc_walker *walker)
+{
+	if (walker->damage_count == 1)
+		blocks_doubt(walker->blocks, "glibc's heap is damaged at %#" PRIx64,
+			     walker->first_damage);
+	else if (walker->damage_count > 1)
+		blocks_doubt(walker->blocks,
+			     "glibc's heap is damaged at %#" PRIx64 " and in %zu more places",
+			     walker->first_damage, walker->damage_count - 1);
 }
 
 uint64_t glibc_find_heap(struct glibc_walker *walker, uint64_t arena, uint64_t address)

@@ -17,13 +17,21 @@ enum glibc_ending {
 struct glibc_walk {
 	uint64_t start, limit;
 	uint64_t top;
-	uint64_t end; /**< where it ended */
+	uint64_t end;             /**< where it ended */
+	uint64_t last, last_size; /**< the chunk before that; size 0: there is none */
 };
 
 /** Walks from walk->start on, and adds the chunks that are in use. */
 HEAP_MUST_CHECK
 struct heap_error *glibc_walk_chunks(struct glibc_walker *walker, struct glibc_walk *walk,
 				     enum glibc_ending *ending);
+
+/**
+ * True if a header agrees with the chunk before it: that is in use, or its size is also behind it.
+ *
+ * @param before  size of that chunk; 0: not known, and it has to be in use
+ */
+bool glibc_agrees(struct glibc_walker *walker, uint64_t at, uint64_t word, uint64_t before);
 
 /** True if the header at an address and the next one end a piece of the heap. */
 bool glibc_is_double_fence(struct glibc_walker *walker, uint64_t at);
@@ -42,7 +50,10 @@ struct heap_error *glibc_claim(struct glibc_walker *walker, uint64_t start, uint
 /** True if a span overlaps a claimed one: without this, a ring of heaps would be walked for ever. */
 bool glibc_is_claimed(const struct glibc_walker *walker, uint64_t start, uint64_t end);
 
-/** Notes that the heap is damaged at an address, if nothing has been said of it yet. */
+/** Notes that the heap is damaged at an address. */
 void glibc_doubt_chunk(struct glibc_walker *walker, uint64_t address);
+
+/** Says where the heap is damaged, if it is. */
+void glibc_doubt_damage(struct glibc_walker *walker);
 
 #endif

@@ -149,8 +149,7 @@ static bool leads_on(struct glibc_walker *walker, uint64_t at, uint64_t limit, u
 		if (limit - at < GLIBC_FENCE || !window_word(&walker->windows.far, at + 8, &word))
 			return false;
 		size = word & ~(uint64_t)GLIBC_FLAGS;
-		if ((word & GLIBC_FLAGS) != GLIBC_PREV_INUSE &&
-		    (before == 0 || (word & GLIBC_FLAGS) != 0 || glibc_peek(walker, at) != before))
+		if (!glibc_agrees(walker, at, word, before))
 			return false;
 		if (size == GLIBC_FENCE)
 			return chunks >= LEAST_CHUNKS && glibc_is_double_fence(walker, at);

@@ -12,7 +12,7 @@
  *	                                     neither a fast bin nor a thread's cache holds it
  *
  * glibc_states.h finds the first arenas, glibc_chunks.h walks from chunk to chunk, glibc_mapped.h finds the
- * chunks that have a mapping of their own, and glibc_free.h removes those in fast bins and caches.
+ * chunks that have a mapping of their own, glibc_damage.h goes on behind damage, and glibc_free.h removes those in fast bins and caches.
  *
  * Layouts differ between versions, and distributions apply patches. So the layout is told by the
  * structures themselves, and not by a version number.
@@ -32,6 +32,7 @@ enum {
 	GLIBC_FENCE = 16, /**< size of a header that ends a piece of the heap */
 	GLIBC_PREV_INUSE = 1,
 	GLIBC_IS_MMAPPED = 2,
+	GLIBC_NON_MAIN = 4, /**< of an arena but the first; but not if it is free */
 	GLIBC_FLAGS = 7,
 	GLIBC_LARGEST_HEAP_LOG =
 		26, /**< of an arena's heaps; smaller ones are made for huge pages */
@@ -76,7 +77,8 @@ struct glibc_walker {
 	 * hostile process must not have each byte walked from all others.
 	 */
 	uint64_t vain_chunks, vain_links;
-	bool is_damaged;
+	uint64_t first_damage; /**< where chunks lead no further */
+	size_t damage_count;
 };
 
 /** Reads a word; 0 if it cannot be read. */

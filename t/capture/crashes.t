@@ -1,0 +1,53 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-3.0-or-later
+# heapsnap core, of programs that have crashed as programs do: by a smashed heap, by a call to nowhere, by a
+# stack that is full. What the crash has left is all found.
+use strict;
+use warnings;
+no warnings 'portable';    # addresses are of 64 bits
+use lib 't/lib';
+use Cwd qw(abs_path);
+use Heapsh;
+use LiveBlocks;
+use Test::More;
+
+my $build = abs_path($ENV{BUILD} || 'build');
+
+chomp(my $pattern = `cat /proc/sys/kernel/core_pattern 2>/dev/null`);
+plan skip_all => 'cores go elsewhere' if $pattern ne 'core' && $pattern ne 'core.%p';
+
+# @return its snapshot, by its core; what is live; what heapsnap said; its directory
+sub crash {
+    my ($how) = @_;
+    my $program = Heapsh->start('/bin/sh', bare => 1, no_wait => 1,
+        args => [ '-c', "ulimit -c unlimited && exec $build/t/programs/crashes live $how" ]);
+    my $directory = $program->{directory};
+    waitpid $program->{pid}, 0;
+    my ($core) = grep { -s } "$directory/core", "$directory/core.$program->{pid}";
+    return unless $core;
+    my $file = "$directory/core.snap";
+    my $said = `$build/heapsnap core --file $file $core 2>&1`;
+    return (-e $file ? $file : undef, LiveBlocks::read_log("$directory/live"), $said, $directory);
+}
+
+# Blocks that are live and were missed, by address. Of those that were found too much, libc has made some.
+sub are_found {
+    my ($file, $live, $name) = @_;
+    my $found = Heapsh::blocks_of($file);
+    cmp_ok keys %$live, '>', 5000, "$name: there are blocks";
+    is join(' ', grep { !defined $found->{$_} || $found->{$_} < $live->{$_} } sort keys %$live), '', "$name: none is missed";
+    return scalar grep { !defined $live->{$_} } keys %$found;
+}
+
+# --- smashed heaps --------------------------------------------------------------------
+
+SKIP: {
+    my ($file, $live, $said) = crash('overrun');
+    skip 'no core file was written', 1 unless defined $said;
+    ok $file, 'overrun: a snapshot' or diag($said), last;
+    my $more = are_found($file, $live, 'overrun');
+    cmp_ok $more, '<=', 5, 'overrun: no more are found than libc, threads and stdio have';
+    like scalar Heapsh::ask($file, 'info'), qr/glibc's heap is damaged at 0x[0-9a-f]+ and in 4 more places/, 'overrun: where';
+}
+
+done_testing;
