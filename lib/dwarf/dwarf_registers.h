@@ -15,6 +15,7 @@ enum {
 enum {
 #if defined(__aarch64__)
 	HEAP_DWARF_REGISTER_FRAME = 29,
+	HEAP_DWARF_REGISTER_LINK = 30,
 	HEAP_DWARF_REGISTER_SP = 31,
 	HEAP_DWARF_REGISTER_PC = 32, /**< ours: DWARF has none */
 #else

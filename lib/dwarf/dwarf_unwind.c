@@ -400,6 +400,42 @@ static bool follows_call(uint64_t address, heap_dwarf_memory_reader *read, void 
 #endif
 }
 
+// The return address of a call that has just been made. @param sp  gets the caller's stack pointer
+static bool read_return_address(const struct heap_dwarf_registers *registers,
+				heap_dwarf_memory_reader *read, void *context, uint64_t *address,
+				uint64_t *sp)
+{
+	*sp = registers->value[HEAP_DWARF_REGISTER_SP];
+#if defined(__aarch64__)
+	(void)read;
+	(void)context;
+	*address = strip_signature(registers->value[HEAP_DWARF_REGISTER_LINK]);
+	return is_known(registers, HEAP_DWARF_REGISTER_LINK);
+#else
+	if (!read(context, *sp, address, sizeof(*address)))
+		return false;
+	*sp += sizeof(*address);
+	return true;
+#endif
+}
+
+bool heap_dwarf_unwinder_step_wild(heap_dwarf_memory_reader *read, heap_dwarf_code_test *is_code,
+				   void *context, struct heap_dwarf_registers *registers,
+				   uint64_t *cfa)
+{
+	uint64_t address, sp;
+
+	if (!is_known(registers, HEAP_DWARF_REGISTER_SP) ||
+	    !is_known(registers, HEAP_DWARF_REGISTER_PC) ||
+	    is_code(context, registers->value[HEAP_DWARF_REGISTER_PC]) ||
+	    !read_return_address(registers, read, context, &address, &sp) ||
+	    !is_code(context, address) || !follows_call(address, read, context))
+		return false;
+	registers->value[HEAP_DWARF_REGISTER_PC] = address;
+	registers->value[HEAP_DWARF_REGISTER_SP] = *cfa = sp;
+	return true;
+}
+
 bool heap_dwarf_unwinder_guess_frame_pointer(heap_dwarf_memory_reader *read,
 					     heap_dwarf_code_test *is_code, void *context,
 					     struct heap_dwarf_registers *registers)

@@ -65,6 +65,18 @@ bool heap_dwarf_unwinder_step_signal(heap_dwarf_memory_reader *read, void *conte
 typedef bool heap_dwarf_code_test(void *context, uint64_t address);
 
 /**
+ * Steps from a pc that is no code, where a call through a wild pointer led, or one that is NULL: the call has
+ * left its return address, and all registers are still the caller's.
+ *
+ * @param registers  at that pc; get the caller's
+ * @param cfa        gets the caller's stack pointer
+ * @return           false if the pc is code, or no call has led there
+ */
+bool heap_dwarf_unwinder_step_wild(heap_dwarf_memory_reader *read, heap_dwarf_code_test *is_code,
+				   void *context, struct heap_dwarf_registers *registers,
+				   uint64_t *cfa);
+
+/**
  * Finds a frame pointer that a thread left asleep could not tell: the nearest place above
  * the stack pointer that looks like a saved frame pointer and the return address above it.
  *

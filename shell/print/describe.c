@@ -412,7 +412,7 @@ static const char *frame_function(struct session *session, uint32_t frame)
 	const char *name = safe_function(session, session->snapshot->frames[frame].function);
 
 	return *name ? name
-		     : session_format(session, "%#" PRIx64, session->snapshot->frames[frame].pc);
+		     : session_format(session, "0x%" PRIx64, session->snapshot->frames[frame].pc);
 }
 
 static const char *describe_variable(struct session *session, const struct heap_root *root,

@@ -50,4 +50,18 @@ SKIP: {
     like scalar Heapsh::ask($file, 'info'), qr/glibc's heap is damaged at 0x[0-9a-f]+ and in 4 more places/, 'overrun: where';
 }
 
+# --- calls to nowhere -----------------------------------------------------------------
+
+for my $how ('calls-null', 'calls-data') {
+  SKIP: {
+        my ($file, $live, $said) = crash($how);
+        skip 'no core file was written', 1 unless defined $said;
+        ok $file, "$how: a snapshot" or diag($said), last;
+        are_found($file, $live, $how);
+        like scalar Heapsh::ask($file, 'callstack'), qr/^  #0 +\S+\n  #1 +call \(crashes\.c:\d+\)\n(?: {8}.*\n)*  #2 +main /m, "$how: who called";
+        like scalar Heapsh::ask($file, 'roots'), qr/the local variable own of call /, "$how: its variables";
+        unlike scalar Heapsh::ask($file, 'info'), qr/^doubts/m, "$how: no doubts";
+    }
+}
+
 done_testing;

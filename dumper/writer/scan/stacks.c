@@ -219,6 +219,12 @@ static bool step(struct walk *walk, struct module *module, uint64_t pc, uint64_t
 	bool was_guessed = walk->guessed;
 	uint64_t interrupted_sp;
 
+	if (walk->exact_pc &&
+	    heap_dwarf_unwinder_step_wild(read_memory, is_code, &walk->capture->image,
+					  &walk->registers, cfa)) {
+		walk->exact_pc = false;
+		return true;
+	}
 	if (step_by_rules(walk, module, pc, cfa))
 		return true;
 	if (!heap_dwarf_unwinder_step_signal(read_memory, &walk->capture->image, &walk->registers,
@@ -276,14 +282,17 @@ static struct heap_error *walk_thread(struct walk *walk)
 		// Stacks grow down: the caller's frame lies above. A signal handler may have a stack of
 		// its own, sigaltstack(2). A leaf function may have no frame: where the return address
 		// is in a register, the stack pointer is then its caller's, too.
-		if (pc == 0 || (depth > 0 && !walk->exact_pc &&
-				(sp < last_sp || (sp == last_sp && !was_exact))))
+		if ((pc == 0 && !walk->exact_pc) ||
+		    (depth > 0 && !walk->exact_pc &&
+		     (sp < last_sp || (sp == last_sp && !was_exact))))
 			break;
 		last_sp = sp;
 		was_exact = walk->exact_pc;
 
 		bool more = step(walk, module, pc, &cfa);
 
+		if (pc == 0 && !more)
+			break;
 		// A signal's trampoline: its address follows no call, but begins a function.
 		if (more && walk->exact_pc)
 			before.exact_pc = true;
