@@ -64,4 +64,16 @@ for my $how ('calls-null', 'calls-data') {
     }
 }
 
+# --- a stack that is full ----------------------------------------------------------------
+
+SKIP: {
+    my ($file, $live, $said, $directory) = crash('overflows');
+    skip 'no core file was written', 1 unless defined $said;
+    ok $file, 'overflows: a snapshot' or diag($said), last;
+    are_found($file, $live, 'overflows');
+    my ($only) = Heapsh::content("$directory/live") =~ /^(\S+)/;
+    like scalar Heapsh::ask($file, "path 0x$only"), qr/^the stack of thread \d+\n/, 'overflows: the stack holds what it did';
+    unlike scalar Heapsh::ask($file, 'info'), qr/^doubts/m, 'overflows: the stack is no memory of another allocator';
+}
+
 done_testing;

@@ -129,6 +129,15 @@ static struct heap_error *init_unread(struct image *image)
 	return NULL;
 }
 
+// A core file names no stack: the kernel has put random bytes on that of the main thread.
+static enum image_kind kind_in_core(const struct core *core, const struct core_segment *segment)
+{
+	return segment->name[0] == '\0' && core->random >= segment->start &&
+			       core->random < segment->end
+		       ? IMAGE_STACK
+		       : kind_of(segment->name);
+}
+
 struct heap_error *image_init_core(struct image *image, const struct core *core)
 {
 	*image = (struct image){
@@ -150,7 +159,7 @@ struct heap_error *image_init_core(struct image *image, const struct core *core)
 			.start = segment->start,
 			.end = segment->end,
 			.protection = segment->protection,
-			.kind = (uint8_t)kind_of(segment->name),
+			.kind = (uint8_t)kind_in_core(core, segment),
 			.offset = segment->file_offset,
 			.name = segment->name,
 		};

@@ -15,6 +15,8 @@ enum {
 	// A leaf function may use this much below the stack pointer (System V ABI, AMD64
 	// supplement, 3.2.2).
 	RED_ZONE = 128,
+	PAGE = 4096,
+	MAX_GUARD = 1 << 16, // below a stack, in which one that is full may have ended
 };
 
 #if defined(__aarch64__)
@@ -339,17 +341,30 @@ static void read_thread_name(const struct capture *capture, uint32_t tid, char n
 	name[strcspn(name, "\n")] = '\0';
 }
 
-// The end of the stack that sp points into: of its mapping, or of the block that a
-// coroutine's stack is.
-static uint64_t stack_end(const struct capture *capture, uint64_t sp)
+// The mapping that the stack pointer points into. If the stack is full, that is below the stack: in a page
+// that guards it, or in nothing. @return NULL if there is none
+static const struct image_mapping *find_stack(const struct image *image, uint64_t sp)
+{
+	for (uint64_t at = sp; at - sp <= MAX_GUARD; at += PAGE) {
+		const struct image_mapping *mapping = image_find(image, at);
+
+		if (mapping && (mapping->protection & PROT_WRITE))
+			return mapping;
+	}
+	return image_find(image, sp);
+}
+
+// Where the stack lies that sp points into: in its mapping, or in the block that a coroutine's stack is.
+static void set_extent(const struct capture *capture, struct heap_thread *stack, uint64_t sp)
 {
 	heap_object_id object = objects_find(&capture->objects, sp);
-	const struct image_mapping *mapping = image_find(&capture->image, sp);
+	const struct image_mapping *mapping = find_stack(&capture->image, sp);
 
+	stack->stack_start = mapping && mapping->start > sp ? mapping->start : sp;
+	stack->stack_end = mapping ? mapping->end : sp;
 	if (object != HEAP_NO_OBJECT)
-		return objects_address(&capture->objects, object) +
-		       objects_size(&capture->objects, object);
-	return mapping ? mapping->end : sp;
+		stack->stack_end = objects_address(&capture->objects, object) +
+				   objects_size(&capture->objects, object);
 }
 
 static enum heap_thread_state thread_state(const struct heapsnap_thread *thread)
@@ -385,9 +400,8 @@ static struct heap_error *unwind_thread(struct capture *capture, uint32_t index,
 		.name = strings_add(&capture->strings, name),
 		.state = (uint8_t)thread_state(thread),
 		.first_frame = snapshot->frame_count,
-		.stack_start = thread->registers[HEAP_DWARF_REGISTER_SP],
 	};
-	stack->stack_end = stack_end(capture, stack->stack_start);
+	set_extent(capture, stack, thread->registers[HEAP_DWARF_REGISTER_SP]);
 	if (stack->state == HEAP_THREAD_MISSING && stack->stack_start == 0)
 		return NULL;
 	memcpy(walk.registers.value, thread->registers, sizeof(walk.registers.value));
