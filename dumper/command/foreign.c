@@ -26,6 +26,7 @@ enum {
 	DEFAULT_WRITER_TIME = 600, // s
 	TEND_MS = 10,
 	INTERRUPT_MS = 100,
+	MAX_NOTES = 4, // of a writer, each a line
 };
 
 static const uint64_t HEED_NS = UINT64_C(5000000000); // within which a writer ends that is asked to
@@ -271,7 +272,7 @@ static void pass_interrupt(struct work *work)
 	}
 }
 
-// Reads the writer's answer: one line, or two.
+// Reads the writer's answer: a line, and notes before and behind it.
 static void read_answer(int descriptor, struct work *work, char *text, size_t size)
 {
 	struct pollfd event = { .fd = descriptor, .events = POLLIN };
@@ -296,30 +297,42 @@ static void read_answer(int descriptor, struct work *work, char *text, size_t si
 	text[length] = '\0';
 }
 
-// Takes the next line. @return "" if there is none
-static const char *take_line(char **text)
-{
-	const char *line = strsep(text, "\n");
+struct answer {
+	const char *line;
+	const char *notes[MAX_NOTES]; // [count]
+	size_t count;
+};
 
-	return line ? line : "";
+static struct answer split(char *text)
+{
+	struct answer result = { .line = "" };
+
+	for (const char *line; (line = strsep(&text, "\n"));) {
+		if (strncmp(line, "wrote ", 6) == 0 || strncmp(line, "failed ", 7) == 0)
+			result.line = line;
+		else if (*line && result.count < MAX_NOTES)
+			result.notes[result.count++] = line;
+	}
+	return result;
 }
 
 HEAP_MUST_CHECK
 static struct heap_error *judge(const char *program, char *text, int status)
 {
-	const char *answer = take_line(&text), *note = take_line(&text), *path;
+	const struct answer answer = split(text);
+	const char *path;
 
 	if (WIFSIGNALED(status))
 		return heap_error_create(HEAP_ERROR_SYSTEM, "%s was ended by signal %d", program,
 					 WTERMSIG(status));
-	if (strncmp(answer, "failed ", 7) == 0)
-		return heap_error_create(HEAP_ERROR_SYSTEM, "%s", answer + 7);
-	path = strncmp(answer, "wrote ", 6) == 0 ? strchr(answer + 6, ' ') : NULL;
+	if (*answer.line == 'f')
+		return heap_error_create(HEAP_ERROR_SYSTEM, "%s", answer.line + 7);
+	path = *answer.line ? strchr(answer.line + 6, ' ') : NULL;
 	if (!path || status != 0)
 		return heap_error_create(HEAP_ERROR_SYSTEM, "%s could not be started", program);
 	puts(path + 1);
-	if (*note)
-		fprintf(stderr, "heapsnap: %s\n", note);
+	for (size_t i = 0; i < answer.count; i++)
+		fprintf(stderr, "heapsnap: %s\n", answer.notes[i]);
 	return NULL;
 }
 

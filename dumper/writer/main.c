@@ -189,6 +189,30 @@ static struct heap_error *gather(struct capture *capture)
 	return dead_words_remove(capture);
 }
 
+// Where a core file is read, files that its process had mapped may be missing, or newer.
+static void tell_missing_files(const struct modules *modules)
+{
+	const struct module *first = NULL;
+	size_t count = 0;
+
+	for (size_t i = modules->count; i > 0; i--) {
+		const struct module *module = &modules->modules[i - 1];
+
+		if (module->elf || !module->note)
+			continue;
+		first = module;
+		count++;
+	}
+	if (!first)
+		return;
+	// Where a file cannot be opened, the note begins with its path.
+	heap_print(stdout,
+		   "%zu of %zu modules lack their files, so names and types: %s%s%s; see --exe and "
+		   "--sysroot\n",
+		   count, modules->count, *first->note == '/' ? "" : first->path,
+		   *first->note == '/' ? "" : ": ", first->note);
+}
+
 struct writing {
 	struct capture *capture;
 	struct destination *destination;
@@ -207,6 +231,8 @@ static struct heap_error *gather_and_store(void *context)
 	progress_begin(HEAPSNAP_PHASE_STORING, capture->objects.count);
 	HEAP_TRY(store_snapshot(capture, writing->destination->descriptor));
 	modules_store_answers(&capture->modules);
+	if (capture->image.core)
+		tell_missing_files(&capture->modules);
 	return NULL;
 }
 

@@ -183,8 +183,15 @@ SKIP: {
         is $said, "heapsnap: $directory/little.snap: out of memory: heapsnap-writer may use 29.3 MiB of address space (ulimit -v)\n",
             'a limit of addresses: whose it is';
     }
-    my ($elsewhere) = take($core, '--sysroot', $directory);
+    (my $elsewhere, $output) = take($core, '--sysroot', $directory);
     ok $elsewhere, 'files that are not in the sysroot';
+    like $output, qr{^heapsnap: (\d+) of \1 modules lack their files, so names and types: \Q$directory\E/\S+/live-blocks: No such file or directory; see --exe and --sysroot$}m,
+        '... and it says so';
+    (undef, $output) = take($core);
+    unlike $output, qr/lack their files/, 'files that are all there: nothing is said';
+    (undef, $output) = take($core, '--exe', "$build/t/programs/crashes");
+    like $output, qr{^heapsnap: 1 of \d+ modules lack their files, so names and types: \S+/live-blocks: the file of --exe is not the one that was loaded; see --exe and --sysroot$}m,
+        'another program by --exe: it says so';
     like scalar Heapsh::ask($elsewhere, 'info'), qr/No such file/, 'info says so' if $elsewhere;
 }
 
@@ -192,6 +199,22 @@ SKIP: {
     open my $out, '>', "$directory/text" or die $!;
     print $out "no core\n" x 100;
     close $out;
+    # One of another machine, of 32 bits, and what a full disk leaves of one.
+    my $header = substr Heapsh::content($core), 0, 64;
+    my $machine = unpack 'x18 S', $header;
+    my ($own, $other, $number) = $machine == 62 ? ('x86-64', 'aarch64', 183) : ('aarch64', 'x86-64', 62);
+    my $reads = "this heapsnap reads those of $own, of 64 bits";
+    for (
+        [ 'another machine', substr($header, 0, 18) . pack('S', $number) . substr($header, 20), "a core file of $other, of 64 bits; $reads" ],
+        [ '32 bits', substr($header, 0, 4) . "\1" . substr($header, 5, 13) . pack('S', 3) . substr($header, 20, 32), "a core file of i386, of 32 bits; $reads" ],
+        [ 'a header cut off', substr($header, 0, 40), 'the core file is cut short' ],
+        [ 'a few bytes', substr($header, 0, 10), 'no core file: it has too few bytes' ],
+        [ 'nothing', '', 'no core file: it has no bytes' ])
+    {
+        my ($what, $bytes, $why) = @$_;
+        Heapsh::write_file("$directory/odd", $bytes);
+        is((take("$directory/odd"))[1] =~ s{^heapsnap: .*/(?:core\.snap|odd): }{}r, "$why\n", "$what: why");
+    }
     like((take("$directory/text"))[1], qr/^heapsnap: .*text: no core file/, 'a text');
     like((take("$build/t/programs/live-blocks"))[1], qr/no core file/, 'a program');
     like((take("$directory/none"))[1], qr/^heapsnap: .*none: No such file/, 'no file');

@@ -232,6 +232,12 @@ static bool is_of_library(const struct image_mapping *mapping, const char *libra
 	return slash && strncmp(slash + 1, library, strlen(library)) == 0;
 }
 
+// What has crashed cannot be started otherwise any more.
+static const char *next_time(const struct image *image)
+{
+	return image->core ? "the next time, " : "";
+}
+
 // Names the allocators that are in the process, but whose blocks were not found.
 HEAP_MUST_CHECK
 static struct heap_error *doubt_strangers(struct blocks *blocks, const struct image *image)
@@ -252,8 +258,9 @@ static struct heap_error *doubt_strangers(struct blocks *blocks, const struct im
 
 		if (is_there[j] && !strstr(blocks->allocators, name) &&
 		    !strstr(blocks->doubts, name))
-			blocks_doubt(blocks, "blocks of %s are not known: start it by heapsnap run",
-				     name);
+			blocks_doubt(blocks,
+				     "blocks of %s are not known: %sstart it by heapsnap run", name,
+				     next_time(image));
 	}
 	return NULL;
 }
@@ -280,7 +287,8 @@ struct heap_error *blocks_find(struct blocks *blocks, const struct image *image,
 		HEAP_ERROR_ABSENT,
 		"it has allocated nothing yet, or its allocator is none that is "
 		"known (glibc, jemalloc 5.3, mimalloc 2 and 3, musl, tcmalloc 2.10 to 2.18): "
-		"start it by heapsnap run");
+		"%sstart it by heapsnap run",
+		next_time(image));
 }
 
 // The mappings that touch, from the one that holds an address on.

@@ -7,6 +7,7 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +25,10 @@ enum {
 	MAX_THREADS = 1 << 17,
 #if defined(__x86_64__)
 	MACHINE = EM_X86_64,
+#define MACHINE_NAME "x86-64"
 #else
 	MACHINE = EM_AARCH64,
+#define MACHINE_NAME "aarch64"
 #endif
 };
 
@@ -453,6 +456,45 @@ static struct heap_error *read_headers(struct core *core, const Elf64_Ehdr *head
 	return NULL;
 }
 
+static const char *machine_name(unsigned machine)
+{
+	switch (machine) {
+	case EM_386:
+		return "i386";
+	case EM_ARM:
+		return "arm";
+	case EM_X86_64:
+		return "x86-64";
+	case EM_AARCH64:
+		return "aarch64";
+	default:
+		return "another machine";
+	}
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *check_header(int file, Elf64_Ehdr *header, const char *path)
+{
+	memset(header, 0, sizeof(*header));
+	// What all kinds have in common comes first.
+	if (!read_at(file, header, offsetof(Elf64_Ehdr, e_version), 0))
+		return heap_error_create(HEAP_ERROR_FORMAT, "%s: no core file: it has %s bytes",
+					 path, lseek(file, 0, SEEK_END) == 0 ? "no" : "too few");
+	if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_type != ET_CORE)
+		return heap_error_create(HEAP_ERROR_FORMAT, "%s: no core file", path);
+	if (header->e_machine != MACHINE || header->e_ident[EI_CLASS] != ELFCLASS64)
+		return heap_error_create(HEAP_ERROR_FORMAT,
+					 "%s: a core file of %s, of %d bits; this heapsnap reads "
+					 "those of " MACHINE_NAME ", of 64 bits",
+					 path, machine_name(header->e_machine),
+					 header->e_ident[EI_CLASS] == ELFCLASS64 ? 64 : 32);
+	if (!read_at(file, header, sizeof(*header), 0))
+		return heap_error_create(HEAP_ERROR_FORMAT, "%s: the core file is cut short", path);
+	return header->e_phentsize == sizeof(Elf64_Phdr)
+		       ? NULL
+		       : heap_error_create(HEAP_ERROR_FORMAT, "%s: no core file", path);
+}
+
 struct heap_error *core_open(struct core *core, const char *path, const char *sysroot)
 {
 	CLEANUP_ARRAY struct mapped_files files = { 0 };
@@ -461,13 +503,7 @@ struct heap_error *core_open(struct core *core, const char *path, const char *sy
 	*core = (struct core){ .descriptor = open(path, O_RDONLY | O_CLOEXEC) };
 	if (core->descriptor < 0)
 		return heap_error_create_system("%s", path);
-	if (!read_at(core->descriptor, &header, sizeof(header), 0) ||
-	    memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_type != ET_CORE ||
-	    header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phentsize != sizeof(Elf64_Phdr))
-		return heap_error_create(HEAP_ERROR_FORMAT, "%s: no core file of 64 bits", path);
-	if (header.e_machine != MACHINE)
-		return heap_error_create(HEAP_ERROR_FORMAT, "%s: a core file of another machine",
-					 path);
+	HEAP_TRY(check_header(core->descriptor, &header, path));
 	HEAP_TRY(heap_error_within(read_headers(core, &header, &files), "%s", path));
 	sort_segments(core);
 	sort_files(&files);

@@ -198,10 +198,13 @@ static struct heap_error *open_file(struct module *module, const struct image *i
 		return error;
 	if (module->build_id.size > 0 &&
 	    !same_build_id(&module->build_id, &module->elf->build_id)) {
+		bool is_named = image->executable && strcmp(path, image->executable) == 0;
+
 		heap_elf_close(module->elf);
 		module->elf = NULL;
 		return heap_error_create(HEAP_ERROR_ABSENT,
-					 "the file on disk is not the one that was loaded");
+					 "the file %s is not the one that was loaded",
+					 is_named ? "of --exe" : "on disk");
 	}
 	module->bias = module->elf->is_executable ? 0 : module->start - module->elf->first_address;
 	return NULL;
