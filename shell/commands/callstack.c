@@ -204,12 +204,10 @@ static enum command_status callstack_run(struct session *session, int argc, char
 	output_open_array(output, NULL);
 	for (uint32_t i = 0; i < snapshot->thread_count && !session_must_stop(session); i++) {
 		const struct heap_thread *thread = &snapshot->threads[i];
-		const char *name =
-			describe_name(session, heap_snapshot_string(snapshot, thread->name));
 
 		if (only && thread->tid != only)
 			continue;
-		output_text(output, "thread %" PRIu32 " (%s)%s%s\n", thread->tid, name,
+		output_text(output, "%s%s%s\n", describe_named_thread(session, i),
 			    thread->state == HEAP_THREAD_MISSING ? ", could not be stopped" : "",
 			    held_text(session, held.by_thread, i));
 		output_open_object(output, NULL);

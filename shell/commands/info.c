@@ -123,6 +123,22 @@ static void info_missing(struct session *session)
 			    "certainly leaked.\n");
 }
 
+// The first thread of a core file is the one that got the signal.
+static void info_end(struct session *session)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	bool has_frame = snapshot->thread_count > 0 && snapshot->threads[0].frames > 0;
+
+	output_text(session->output, "ended     by signal %" PRIu64 ", %s", snapshot->info.signal,
+		    strsignal((int)snapshot->info.signal));
+	if (snapshot->thread_count > 0)
+		output_text(session->output, ", in %s%s%s", describe_named_thread(session, 0),
+			    has_frame ? ": " : "",
+			    has_frame ? describe_frame(session, snapshot->threads[0].first_frame)
+				      : "");
+	output_text(session->output, "\n");
+}
+
 // Says what is unknown of a process that was not started with the library.
 static void info_origin(struct session *session)
 {
@@ -152,8 +168,7 @@ static void info_origin(struct session *session)
 		output_text(output, "taken     %s; it ran under heapsnap, so nothing is missing\n",
 			    how);
 	if (info->signal)
-		output_text(output, "ended     by signal %" PRIu64 ", %s, in its first thread\n",
-			    info->signal, strsignal((int)info->signal));
+		info_end(session);
 	if (info->origin == HEAP_ORIGIN_LIBRARY)
 		return;
 	output_text(output,
@@ -299,13 +314,13 @@ static void info_threads(struct session *session)
 	for (uint32_t i = 0; i < snapshot->thread_count; i++) {
 		const struct heap_thread *thread = &snapshot->threads[i];
 		const char *state = thread_states[thread_state(thread)];
+		const char *name =
+			describe_name(session, heap_snapshot_string(snapshot, thread->name));
 
 		if (i < MAX_THREADS)
-			output_text(output, "  %" PRIu32 " %s: %s, %" PRIu32 " frame%s\n",
-				    thread->tid,
-				    describe_name(session,
-						  heap_snapshot_string(snapshot, thread->name)),
-				    state, thread->frames, format_plural(thread->frames));
+			output_text(output, "  %" PRIu32 "%s%s: %s, %" PRIu32 " frame%s\n",
+				    thread->tid, *name ? " " : "", name, state, thread->frames,
+				    format_plural(thread->frames));
 		output_open_object(output, NULL);
 		output_number(output, "tid", thread->tid);
 		output_string(output, "name", heap_snapshot_string(snapshot, thread->name));

@@ -86,13 +86,8 @@ static const char *label_module(struct session *session, const struct heap_root 
 
 static const char *label_thread(struct session *session, const struct heap_root *root)
 {
-	const struct heap_thread *thread;
-
-	if (root->thread == HEAP_NO_INDEX)
-		return "(no thread)";
-	thread = &session->snapshot->threads[root->thread];
-	return session_format(session, "thread %" PRIu32 " (%s)", thread->tid,
-			      name_of(session, thread->name));
+	return root->thread == HEAP_NO_INDEX ? "(no thread)"
+					     : describe_named_thread(session, root->thread);
 }
 
 static const char *label_frame(struct session *session, const struct heap_root *root)

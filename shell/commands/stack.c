@@ -90,8 +90,7 @@ static void open_thread(struct session *session, uint32_t number)
 	const struct heap_thread *thread = &snapshot->threads[number];
 	const char *name = heap_snapshot_string(snapshot, thread->name);
 
-	output_text(session->output, "thread %" PRIu32 " (%s)\n", thread->tid,
-		    describe_name(session, name));
+	output_text(session->output, "%s\n", describe_named_thread(session, number));
 	output_open_object(session->output, NULL);
 	output_number(session->output, "thread", thread->tid);
 	output_string(session->output, "name", name);

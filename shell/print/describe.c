@@ -248,7 +248,7 @@ const char *describe_place(struct session *session, const struct described_place
 		return session_format(session, "%s+%#" PRIx64 " (%s)", name, place->offset, module);
 	if (place->module != HEAP_NO_INDEX)
 		return session_format(session, "%s+%#" PRIx64, module, place->offset);
-	return session_format(session, "%#" PRIx64, place->address);
+	return session_format(session, "0x%" PRIx64, place->address);
 }
 
 static const char *describe_unknown_code(struct session *session)
@@ -405,6 +405,14 @@ static const char *describe_thread(struct session *session, uint32_t thread)
 	if (thread == HEAP_NO_INDEX)
 		return "";
 	return session_format(session, "thread %" PRIu32, session->snapshot->threads[thread].tid);
+}
+
+const char *describe_named_thread(struct session *session, uint32_t thread)
+{
+	const char *name = safe_string(session, session->snapshot->threads[thread].name);
+
+	return session_format(session, "%s%s%s%s", describe_thread(session, thread),
+			      *name ? " (" : "", name, *name ? ")" : "");
 }
 
 static const char *frame_function(struct session *session, uint32_t frame)

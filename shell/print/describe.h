@@ -66,6 +66,9 @@ struct described_place {
 	uint64_t address;
 };
 
+/** "thread 4242 (worker)"; without its name where that is not known, as of most threads of a core file. */
+const char *describe_named_thread(struct session *session, uint32_t thread);
+
 /** "main (app.c:12)", "read+0x10 (libc.so.6)", "0x7f…": the best that is known. */
 const char *describe_place(struct session *session, const struct described_place *place);
 

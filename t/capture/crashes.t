@@ -59,9 +59,25 @@ for my $how ('calls-null', 'calls-data') {
         ok $file, "$how: a snapshot" or diag($said), last;
         are_found($file, $live, $how);
         like scalar Heapsh::ask($file, 'callstack'), qr/^  #0 +\S+\n  #1 +call \(crashes\.c:\d+\)\n(?: {8}.*\n)*  #2 +main /m, "$how: who called";
+        like scalar Heapsh::ask($file, 'info'), qr/^ended +by signal 11, Segmentation fault, in thread \d+ \(crashes\): (?:0x0|crashes\+0x[0-9a-f]+)$/m, "$how: where";
         like scalar Heapsh::ask($file, 'roots'), qr/the local variable own of call /, "$how: its variables";
         unlike scalar Heapsh::ask($file, 'info'), qr/^doubts/m, "$how: no doubts";
     }
+}
+
+# --- another thread ---------------------------------------------------------------------
+
+SKIP: {
+    my ($file, $live, $said) = crash('thread');
+    skip 'no core file was written', 1 unless defined $said;
+    ok $file, 'a thread: a snapshot' or diag($said), last;
+    are_found($file, $live, 'a thread');
+    # A core file has the name of the process, and none of its other threads.
+    my ($tid) = Heapsh::ask($file, 'info') =~ /^ended +by signal 11, Segmentation fault, in thread (\d+): fault \(crashes\.c:\d+\)$/m;
+    ok $tid, 'a thread: which it was, and where';
+    $tid //= 0;
+    like scalar Heapsh::ask($file, 'info'), qr/^  $tid: stopped, registers exact, \d+ frames\n  \d+ crashes: /m, 'a thread: info lists them without empty names';
+    like scalar Heapsh::ask($file, 'callstack'), qr/\Athread $tid\n  #0 +fault /, 'a thread: callstack likewise';
 }
 
 # --- a stack that is full ----------------------------------------------------------------

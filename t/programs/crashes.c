@@ -6,6 +6,7 @@
  *
  *	overrun     it wrote beyond the ends of three blocks of the main thread and two of another; abort(3)
  *	calls-null  calls a function pointer that is NULL; calls-data: one that leads to data
+ *	thread      another thread than the first writes to NULL
  *	overflows   recurses until the stack is full
  *
  * Blocks whose headers are overwritten are not in FILE: nobody can know their sizes.
@@ -84,6 +85,12 @@ static void overflow(void)
 	blocks[0][0] = recurse(0) ? NULL : only;
 }
 
+static void *fault(void *target)
+{
+	*(volatile int *)target = 1;
+	return target;
+}
+
 static void call(void (*function)(void))
 {
 	void *own = malloc(SIZE);
@@ -115,6 +122,11 @@ int main(int argc, char **argv)
 		overrun(1, 2520, 'A');
 		note();
 		abort();
+	}
+	if (strcmp(how, "thread") == 0) {
+		note();
+		pthread_create(&other, NULL, fault, NULL);
+		pthread_join(other, NULL);
 	}
 	if (strcmp(how, "overflows") == 0)
 		overflow();
