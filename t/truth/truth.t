@@ -16,6 +16,8 @@ my %part_floor = map { $_ => [99.5, 99.5] } qw(pools slices);
 $part_floor{planner} = [96.5, 100];    # nothing tells the types of arrays of numbers; some entries look like arrays of links
 $part_floor{contexts} = [100, 100];    # each chunk has a header that tells its size
 $part_floor{rows} = [100, 100];    # chunks of one size, to which void pointers lead
+$floor{slots} = [100, 100];    # pages of slots, to most of which only words lead that may be numbers
+$part_floor{slots} = [99, 100];    # nothing leads to the others
 $floor{encodings} = [99.9, 99.9];    # only void pointers lead to its strings and packed lists
 $floor{counted} = [99.9, 99.9];    # texts of a few letters too
 $floor{btree} = [92, 99.9];    # the code that makes its blobs has no pointer to bytes of its own

@@ -21,11 +21,17 @@ enum {
 	ENUM_NAME = 64, /**< bytes of a name; longer ones are cut */
 };
 
+/** An enum in a struct, whole or a bit-field. */
+struct enum_place {
+	heap_type_id tag; /**< the enum; HEAP_NO_TYPE: none, or of no interest */
+	uint32_t offset;  /**< bytes */
+	uint8_t shift, bits;
+};
+
 /** A struct by one of its names. */
 struct named_struct {
-	heap_type_id tag; /**< an enum in the struct; HEAP_NO_TYPE: none, or of no interest */
+	struct enum_place place;
 	heap_type_id type;
-	uint32_t offset;      /**< of the tag */
 	char name[ENUM_NAME]; /**< without case and punctuation */
 };
 

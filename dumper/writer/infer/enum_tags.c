@@ -15,6 +15,10 @@ enum {
 	MIN_NAMED = 3,        // structs that enumerators name, for an enum to be a tag
 	MAX_STRUCTS = 4096,   // with one enum
 	LARGEST_TAG_ONLY = 8, // bytes of a struct that is a tag and nothing more
+	MIN_BITS = 2,         // of a bit-field that is a tag
+	WORD_BITS = 64,
+	LOOKED_AT = 64, // elements of a supposed array
+	OTHERS = 8,     // if more than one of so many is another struct, it is none
 };
 
 // --- tags of structs --------------------------------------------------------------------------
@@ -26,36 +30,51 @@ struct tag_search {
 	uint8_t *tagless; // [types] no tag from MAX_DEPTH - value on
 };
 
-// Finds the first enum in the header of a struct. @return HEAP_NO_TYPE if there is none
-static heap_type_id find_tag(const struct tag_search *search, heap_type_id id, int depth,
-			     uint32_t *offset)
+// Sets the place of a member that is an enum. @return false: it is no tag
+static bool set_place(const struct heap_types *types, const struct heap_member *member,
+		      struct enum_place *place)
+{
+	heap_type_id own = heap_types_strip(types, member->type);
+	bool is_bit_field = member->flags & HEAP_MEMBER_BIT_FIELD;
+	uint64_t bits = is_bit_field ? member->bit_size : types->types[own].size * 8;
+	uint32_t shift = is_bit_field ? member->bit_offset : 0;
+
+	if (types->types[own].members < MIN_NAMED || bits < MIN_BITS || shift + bits > WORD_BITS)
+		return false;
+	*place =
+		(struct enum_place){ own, (uint32_t)member->offset, (uint8_t)shift, (uint8_t)bits };
+	return true;
+}
+
+// Finds the first enum in the header of a struct. @return false: there is none
+static bool find_tag(const struct tag_search *search, heap_type_id id, int depth,
+		     struct enum_place *place)
 {
 	const struct heap_types *types = search->types;
 	const struct heap_type *type = &types->types[id];
 
 	if (MAX_DEPTH - depth <= search->tagless[id] ||
 	    (type->kind != HEAP_TYPE_STRUCT && type->kind != HEAP_TYPE_CLASS))
-		return HEAP_NO_TYPE;
+		return false;
 	for (uint32_t i = 0; i < type->members; i++) {
 		const struct heap_member *member = &types->members[type->first_member + i];
-		heap_type_id own = heap_types_strip(types, member->type), found;
-		uint32_t inner = 0;
+		heap_type_id own = heap_types_strip(types, member->type);
 
 		progress_step();
 		if (member->offset > LAST_OFFSET)
 			break;
-		if (member->flags & (HEAP_MEMBER_BIT_FIELD | HEAP_MEMBER_VIRTUAL_BASE))
+		if (member->flags & HEAP_MEMBER_VIRTUAL_BASE)
 			continue;
-		found = types->types[own].kind == HEAP_TYPE_ENUM
-				? own
-				: find_tag(search, own, depth + 1, &inner);
-		if (found == HEAP_NO_TYPE || types->types[found].members < MIN_NAMED)
-			continue;
-		*offset = (uint32_t)member->offset + inner;
-		return found;
+		if (types->types[own].kind == HEAP_TYPE_ENUM) {
+			if (set_place(types, member, place))
+				return true;
+		} else if (find_tag(search, own, depth + 1, place)) {
+			place->offset += (uint32_t)member->offset;
+			return true;
+		}
 	}
 	search->tagless[id] = (uint8_t)(MAX_DEPTH - depth);
-	return HEAP_NO_TYPE;
+	return false;
 }
 
 // Lists the structs with tags, by the names that they and their typedefs have.
@@ -69,28 +88,29 @@ static struct heap_error *list_structs(const struct layouts *layouts, struct nam
 	if (!tagless)
 		return heap_error_out_of_memory();
 	for (heap_type_id id = 1; id < types->count; id++) {
-		struct named_struct named = { .offset = 0 };
+		struct named_struct named = { .type = HEAP_NO_TYPE };
 
 		if (!enum_names_set(layouts, id, &named))
 			continue;
-		named.tag = find_tag(&search, named.type, 0, &named.offset);
-		if (named.tag != HEAP_NO_TYPE)
+		if (find_tag(&search, named.type, 0, &named.place))
 			HEAP_TRY(heap_array_append(list, named));
 	}
 	return NULL;
 }
 
-static int compare_places(const struct named_struct *a, const struct named_struct *b)
+static int compare_places(const struct enum_place *a, const struct enum_place *b)
 {
 	if (a->tag != b->tag)
 		return a->tag < b->tag ? -1 : 1;
-	return a->offset < b->offset ? -1 : a->offset > b->offset;
+	if (a->offset != b->offset)
+		return a->offset < b->offset ? -1 : 1;
+	return a->shift != b->shift ? a->shift - b->shift : a->bits - b->bits;
 }
 
 static int compare_named(const void *left, const void *right)
 {
 	const struct named_struct *a = left, *b = right;
-	int order = compare_places(a, b);
+	int order = compare_places(&a->place, &b->place);
 
 	if (order == 0)
 		order = strcmp(a->name, b->name);
@@ -99,17 +119,18 @@ static int compare_named(const void *left, const void *right)
 
 // --- the tags ---------------------------------------------------------------------------------
 
-static uint64_t mask_of(uint32_t size)
+static uint64_t mask_of(const struct enum_place *place)
 {
-	return size >= sizeof(uint64_t) ? UINT64_MAX : (UINT64_C(1) << size * 8) - 1;
+	return place->bits >= WORD_BITS ? UINT64_MAX : (UINT64_C(1) << place->bits) - 1;
 }
 
 // Notes which structs the enumerators of a tag name.
 HEAP_MUST_CHECK
 static struct heap_error *add_values(struct enum_tags *tags, const struct enum_structs *run,
-				     const struct enum_naming_rule *rule, uint32_t size)
+				     const struct enum_naming_rule *rule)
 {
 	const struct heap_type *tag = &run->types->types[run->tag];
+	uint64_t mask = mask_of(&run->list->place);
 
 	for (uint32_t i = 0; i < enum_names_count(run); i++) {
 		heap_type_id type = enum_names_apply(run, rule, i);
@@ -118,8 +139,8 @@ static struct heap_error *add_values(struct enum_tags *tags, const struct enum_s
 		if (type != HEAP_NO_TYPE)
 			HEAP_TRY(heap_array_append(
 				&tags->values,
-				((struct enum_tag_value){ run->tag, (uint64_t)value & mask_of(size),
-							  type })));
+				((struct enum_tag_value){ (uint32_t)tags->places.count,
+							  (uint64_t)value & mask, type })));
 	}
 	return NULL;
 }
@@ -128,19 +149,15 @@ static struct heap_error *add_values(struct enum_tags *tags, const struct enum_s
 HEAP_MUST_CHECK
 static struct heap_error *consider(struct enum_tags *tags, const struct enum_structs *run)
 {
-	uint64_t size = heap_types_size(run->types, run->tag);
 	struct enum_naming_rule rule;
 
-	if (run->count < MIN_NAMED || run->count > MAX_STRUCTS || size == 0 ||
-	    size > sizeof(uint64_t) || tags->places.count == UINT16_MAX)
+	if (run->count < MIN_NAMED || run->count > MAX_STRUCTS || tags->places.count == UINT16_MAX)
 		return NULL;
 	HEAP_TRY(enum_names_find_rule(run, MIN_NAMED, &rule));
 	if (rule.count < MIN_NAMED)
 		return NULL;
-	HEAP_TRY(add_values(tags, run, &rule, (uint32_t)size));
-	HEAP_TRY(heap_array_append(
-		&tags->places,
-		((struct enum_tag_place){ run->tag, run->list->offset, (uint32_t)size })));
+	HEAP_TRY(add_values(tags, run, &rule));
+	HEAP_TRY(heap_array_append(&tags->places, run->list->place));
 	for (size_t i = 0; i < run->count; i++)
 		tags->place_of[run->list[i].type] = (uint16_t)tags->places.count;
 	return NULL;
@@ -150,14 +167,39 @@ static int compare_values(const void *left, const void *right)
 {
 	const struct enum_tag_value *a = left, *b = right;
 
-	if (a->tag != b->tag)
-		return a->tag < b->tag ? -1 : 1;
+	if (a->place != b->place)
+		return a->place < b->place ? -1 : 1;
 	if (a->value != b->value)
 		return a->value < b->value ? -1 : 1;
 	return a->type < b->type ? -1 : a->type > b->type;
 }
 
-struct heap_error *enum_tags_init(struct enum_tags *tags, const struct layouts *layouts)
+// True if a type is a union of structs with tags.
+static bool is_told_union(const struct enum_tags *tags, const struct layouts *layouts,
+			  heap_type_id id)
+{
+	const struct heap_types *types = layouts->types;
+	const struct heap_type *type = &types->types[layouts_strip(layouts, id)];
+
+	for (uint32_t i = 0; type->kind == HEAP_TYPE_UNION && i < type->members; i++) {
+		heap_type_id own = types->members[type->first_member + i].type;
+
+		progress_step();
+		if (tags->place_of[layouts_strip(layouts, own)])
+			return true;
+	}
+	return false;
+}
+
+static void find_pages(const struct enum_tags *tags, struct layouts *layouts)
+{
+	for (heap_type_id id = 1; tags->places.count > 0 && id < layouts->types->count; id++)
+		layouts->facts[id].is_page =
+			layouts->facts[id].is_flexible &&
+			is_told_union(tags, layouts, layouts->facts[id].element);
+}
+
+struct heap_error *enum_tags_init(struct enum_tags *tags, struct layouts *layouts)
 {
 	CLEANUP_ARRAY struct named_structs list = { 0 };
 
@@ -170,15 +212,17 @@ struct heap_error *enum_tags_init(struct enum_tags *tags, const struct layouts *
 		return heap_error_out_of_memory();
 	for (size_t first = 0, end; first < list.count; first = end) {
 		for (end = first + 1;
-		     end < list.count && compare_places(&list.items[first], &list.items[end]) == 0;)
+		     end < list.count &&
+		     compare_places(&list.items[first].place, &list.items[end].place) == 0;)
 			end++;
-		HEAP_TRY(consider(tags,
-				  &(struct enum_structs){ layouts->types, list.items[first].tag,
-							  list.items + first, end - first }));
+		HEAP_TRY(consider(tags, &(struct enum_structs){ layouts->types,
+								list.items[first].place.tag,
+								list.items + first, end - first }));
 	}
 	if (tags->values.count > 0)
 		qsort(tags->values.items, tags->values.count, sizeof(*tags->values.items),
 		      compare_values);
+	find_pages(tags, layouts);
 	return NULL;
 }
 
@@ -191,16 +235,16 @@ void enum_tags_deinit(struct enum_tags *tags)
 
 // --- what tags tell ---------------------------------------------------------------------------
 
-// The only struct that a tag's value names.
-static heap_type_id find_value(const struct enum_tags *tags, heap_type_id tag, uint64_t value)
+// The only struct that the value at a place names.
+static heap_type_id find_value(const struct enum_tags *tags, uint32_t place, uint64_t value)
 {
 	const struct enum_tag_value *values = tags->values.items;
-	const struct enum_tag_value key = { tag, value, HEAP_NO_TYPE };
+	const struct enum_tag_value key = { place, value, HEAP_NO_TYPE };
 	size_t at = heap_partition_point(i, 0, tags->values.count,
 					 compare_values(&values[i], &key) < 0);
 	heap_type_id found = HEAP_NO_TYPE;
 
-	for (; at < tags->values.count && values[at].tag == tag && values[at].value == value;
+	for (; at < tags->values.count && values[at].place == place && values[at].value == value;
 	     at++) {
 		if (found != HEAP_NO_TYPE && found != values[at].type)
 			return HEAP_NO_TYPE;
@@ -209,23 +253,29 @@ static heap_type_id find_value(const struct enum_tags *tags, heap_type_id tag, u
 	return found;
 }
 
-static heap_type_id read_place(const struct inference *inference,
-			       const struct enum_tag_place *place, uint64_t address)
+static heap_type_id read_place(const struct inference *inference, uint32_t number, uint64_t address)
 {
+	const struct enum_place *place = &inference->enum_tags.places.items[number];
 	uint64_t value = 0;
 
-	pages_read(inference->pages, address + place->offset, &value, place->size);
-	return find_value(&inference->enum_tags, place->tag, value);
+	pages_read(inference->pages, address + place->offset, &value,
+		   (place->shift + place->bits + 7) / 8);
+	return find_value(&inference->enum_tags, number, value >> place->shift & mask_of(place));
+}
+
+heap_type_id enum_tags_read_as(const struct inference *inference, heap_type_id type,
+			       uint64_t address)
+{
+	const struct enum_tags *tags = &inference->enum_tags;
+
+	return enum_tags_have(tags, type) ? read_place(inference, tags->place_of[type] - 1, address)
+					  : HEAP_NO_TYPE;
 }
 
 heap_type_id enum_tags_read(const struct inference *inference, heap_type_id type, uint64_t address)
 {
-	const struct enum_tags *tags = &inference->enum_tags;
-	heap_type_id found;
+	heap_type_id found = enum_tags_read_as(inference, type, address);
 
-	if (!enum_tags_have(tags, type))
-		return HEAP_NO_TYPE;
-	found = read_place(inference, &tags->places.items[tags->place_of[type] - 1], address);
 	return layouts_size(&inference->layouts, found) >= layouts_size(&inference->layouts, type)
 		       ? found
 		       : HEAP_NO_TYPE;
@@ -240,14 +290,32 @@ bool enum_tags_is_beginning(const struct inference *inference, heap_type_id part
 	       layouts_size(&inference->layouts, part) <= LARGEST_TAG_ONLY;
 }
 
+bool enum_tags_refute_array(const struct inference *inference, heap_type_id type, uint64_t address,
+			    uint64_t elements)
+{
+	uint64_t size = layouts_size(&inference->layouts, type), others = 0;
+
+	if (!enum_tags_have(&inference->enum_tags, type))
+		return false;
+	if (elements > LOOKED_AT)
+		elements = LOOKED_AT;
+	for (uint64_t i = 0; i < elements; i++) {
+		heap_type_id named = enum_tags_read_as(inference, type, address + i * size);
+
+		progress_step();
+		others += named != HEAP_NO_TYPE && named != type;
+	}
+	return others * OTHERS > elements;
+}
+
 struct layout_claim enum_tags_fit(const struct inference *inference, heap_object_id object,
 				  uint64_t *words)
 {
 	const struct enum_tags *tags = &inference->enum_tags;
 
 	for (size_t i = 0; i < tags->places.count; i++) {
-		heap_type_id type = read_place(inference, &tags->places.items[i],
-					       inference_address(inference, object));
+		heap_type_id type =
+			read_place(inference, (uint32_t)i, inference_address(inference, object));
 		struct layout_claim claim = inference_fit(inference, type, object);
 		struct content content;
 

@@ -8,37 +8,37 @@
  *	enum NodeTag { T_Query, T_SeqScan, … };     struct SeqScan { struct Plan { enum NodeTag type; … } plan; … };
  *	typedef enum { OBJ_STRING, … } ObjType;     typedef struct { struct Obj { ObjType type; … } obj; … } ObjString;
  *
- * So the number in a block names its struct (enum_names.h), however little the type of a pointer to it says.
+ * So the number in a block names its struct (enum_names.h), however little the type of a pointer to it says. The enum may be
+ * a bit-field.
  */
 
-#include "dumper/writer/infer/layout.h"
+#include "dumper/writer/infer/enum_names.h"
 #include "lib/base/array.h"
 
 struct inference;
 
-/** The struct that a value of an enum names. */
+/** The struct that a value of an enum at a place names. */
 struct enum_tag_value {
-	heap_type_id tag; /**< the enum */
-	uint64_t value;   /**< as many bytes as the enum has */
+	uint32_t place; /**< in enum_tags.places */
+	uint64_t value; /**< as many bits as the place has */
 	heap_type_id type;
-};
-
-/** An enum that is a tag, at one place of structs. */
-struct enum_tag_place {
-	heap_type_id tag;
-	uint32_t offset, size; /**< bytes */
 };
 
 struct enum_tags {
 	uint16_t *
 		place_of; /**< [types] place + 1 of its tag; 0: it has none; NULL: there are no tags */
-	struct HEAP_ARRAY(struct enum_tag_place) places;
-	struct HEAP_ARRAY(struct enum_tag_value) values; /**< by tag, value */
+	struct HEAP_ARRAY(struct enum_place) places;     /**< of the enums that are tags */
+	struct HEAP_ARRAY(struct enum_tag_value) values; /**< by place, value */
 };
 
-/** Finds the enums. enum_tags_deinit() frees them, also after an error. */
+/**
+ * Finds the enums. enum_tags_deinit() frees them, also after an error.
+ *
+ * @param layouts  gets is_page set for structs with a flexible array of unions whose members have tags: what a union's
+ *                 other members say of a slot is wrong, so no large block is such a struct as a whole
+ */
 HEAP_MUST_CHECK
-struct heap_error *enum_tags_init(struct enum_tags *tags, const struct layouts *layouts);
+struct heap_error *enum_tags_init(struct enum_tags *tags, struct layouts *layouts);
 
 void enum_tags_deinit(struct enum_tags *tags);
 
@@ -54,6 +54,14 @@ bool enum_tags_is_beginning(const struct inference *inference, heap_type_id part
 
 /** The struct that the tag of a value names. @return HEAP_NO_TYPE if it names none, or a smaller one */
 heap_type_id enum_tags_read(const struct inference *inference, heap_type_id type, uint64_t address);
+
+/** The struct that is named where @p type has its tag. @return HEAP_NO_TYPE if there is none */
+heap_type_id enum_tags_read_as(const struct inference *inference, heap_type_id type,
+			       uint64_t address);
+
+/** True if the tags of supposed elements name other structs: so many that they are no array of @p type. */
+bool enum_tags_refute_array(const struct inference *inference, heap_type_id type, uint64_t address,
+			    uint64_t elements);
 
 /**
  * The struct that the tag of a whole block names, if the block has its size, and its content does not

@@ -32,6 +32,7 @@
 #include "dumper/writer/infer/shapes.h"
 #include "dumper/writer/infer/slabs.h"
 #include "dumper/writer/infer/smaller_targets.h"
+#include "dumper/writer/infer/tagged_slots.h"
 #include "dumper/writer/infer/text_headers.h"
 #include "dumper/writer/infer/site_containers.h"
 #include "dumper/writer/infer/unaligned_texts.h"
@@ -343,6 +344,8 @@ static struct heap_error *advance(struct inference *inference, int small, uint64
 	if (*named == 0 && !progress_is_late())
 		HEAP_TRY(name_surely(inference, named));
 	*is_cheap = *named > 0;
+	if (*named == 0 && pass(inference, &inference->tagged_slots, FEW_NEW))
+		HEAP_TRY(tagged_slots_cut(inference, named));
 	if (*named == 0 && pass(inference, &inference->tables, FEW_NEW))
 		HEAP_TRY(bucket_tables_find(inference, named));
 	if (*named == 0 && pass(inference, &inference->text_headers, FEW_NEW))

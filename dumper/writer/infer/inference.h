@@ -94,6 +94,7 @@ struct inference {
 	struct gate own_methods;   /**< asking the method tables with which blocks begin */
 	struct gate beside;        /**< finding the structs that enums beside void pointers name */
 	struct gate text_headers;  /**< finding structs that have their text at their end */
+	struct gate tagged_slots;  /**< finding pages of tagged structs */
 	struct gate tables;        /**< finding tables of buckets */
 	struct gate lengths;       /**< finding the lengths of arrays */
 	struct gate links;         /**< measuring nodes behind their links */

@@ -11,7 +11,8 @@
 enum {
 	MAX_ELEMENTS = 64, // of a struct that consists of them
 	MAX_DEPTH = 16,
-	PADDING = 16, // bytes that a request may be rounded up by
+	PADDING = 16,      // bytes that a request may be rounded up by
+	LEAST_PAGE = 1024, // bytes of a page of slots
 	MAX_VISITS =
 		1 << 14, // of types in a type: with unions in unions they multiply at each depth
 
@@ -456,7 +457,8 @@ struct layout_claim layouts_fit(const struct layouts *layouts, heap_type_id poin
 	    (types->types[pointee].flags & HEAP_TYPE_FLEXIBLE) && stride > 0 &&
 	    size % stride <= slack)
 		return (struct layout_claim){ LAYOUT_EXACT, type, size / stride };
-	fit_flexible(layouts, type, size, slack, &claim);
+	if (!layouts->facts[type].is_page || size < LEAST_PAGE)
+		fit_flexible(layouts, type, size, slack, &claim);
 	return claim;
 }
 
@@ -473,6 +475,8 @@ struct layout_claim layouts_fit_weakly(const struct layouts *layouts, heap_type_
 
 	bool is_whole = size % stride <= slack;
 
+	if (layouts->facts[type].is_page && size >= LEAST_PAGE)
+		return none;
 	if (!layouts_is_start(interior)) {
 		// A type that is a part of structs elsewhere, such as a list's link, is one here too.
 		if (!heap_types_has_members(&types->types[type]) || interior % stride != 0 ||

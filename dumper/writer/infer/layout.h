@@ -33,12 +33,13 @@ struct layout_facts {
 	heap_type_id stripped; /**< the type without typedefs and qualifiers */
 	uint64_t bits;         /**< of an enum: those that its enumerators have */
 	bool is_flexible;      /**< there is such an array */
-	bool fits_any;         /**< blocks may have any number of its elements */
-	bool is_candidate;     /**< a block may be one: see find_candidates() */
-	bool is_beginning;     /**< other types begin with it */
-	bool is_ordered;       /**< members neither begin nor end before those before them */
-	bool is_compound;      /**< it has members: see layouts_is_compound() */
-	bool is_link;          /**< see layouts_is_link() */
+	bool is_page;  /**< its elements are unions of structs with tags: see enum_tags_init() */
+	bool fits_any; /**< blocks may have any number of its elements */
+	bool is_candidate; /**< a block may be one: see find_candidates() */
+	bool is_beginning; /**< other types begin with it */
+	bool is_ordered;   /**< members neither begin nor end before those before them */
+	bool is_compound;  /**< it has members: see layouts_is_compound() */
+	bool is_link;      /**< see layouts_is_link() */
 };
 
 struct layouts {

@@ -224,7 +224,7 @@ static struct heap_error *list_structs(struct search *search)
 	const struct layouts *layouts = &search->inference->layouts;
 
 	for (heap_type_id id = 1; id < layouts->types->count; id++) {
-		struct named_struct named = { .tag = HEAP_NO_TYPE };
+		struct named_struct named = { .place.tag = HEAP_NO_TYPE };
 
 		progress_step();
 		if (enum_names_set(layouts, id, &named) && layouts_size(layouts, named.type) > 0)

@@ -157,7 +157,9 @@ static struct heap_error *prove(struct inference *inference, const struct hint *
 	result->fit = LAYOUT_NONE;
 	if ((claim.fit != LAYOUT_ARRAY && claim.fit != LAYOUT_SLACK) || claim.type != hint->type ||
 	    claim.elements < MIN_ELEMENTS || layouts_is_flexible(layouts, hint->type) ||
-	    layouts_is_link(layouts, hint->type))
+	    layouts_is_link(layouts, hint->type) ||
+	    enum_tags_refute_array(inference, hint->type,
+				   inference_address(inference, hint->object), claim.elements))
 		return NULL;
 	HEAP_TRY(heap_repetitions_find(&inference->repetitions, hint->type, &repetition));
 	if (!heap_repetition_has_slots(repetition))
