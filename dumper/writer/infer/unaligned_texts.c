@@ -6,10 +6,12 @@
 #include "lib/base/cleanup.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum {
 	ALIGNMENT = 8,
 	MAX_OFFSET = 32, // bytes before a text
+	MIN_LETTERS = 3, // the last byte of a number may be a letter before a zero
 };
 
 // True if nothing is known of a block that a pointer leads into, at a place where only characters can be.
@@ -38,7 +40,8 @@ static struct heap_error *follow(struct inference *inference, heap_object_id sou
 		progress_step();
 		if (interior == 0 || object == source ||
 		    !is_candidate(inference, object, interior) ||
-		    !block_prefixes_end_before_text(inference, object, interior, words))
+		    !block_prefixes_end_before_text(inference, object, interior, words) ||
+		    strnlen((const char *)words, MIN_LETTERS) < MIN_LETTERS)
 			continue;
 		HEAP_TRY(hints_add(inference, character,
 				   &(struct pointer){ .target = object, .interior = interior },
