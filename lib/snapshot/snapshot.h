@@ -608,6 +608,14 @@ static inline uint32_t heap_snapshot_part_count(const struct heap_snapshot *snap
 	return end - first;
 }
 
+/**
+ * The part with which a block begins, if it is the only one: all that is known of the block. Needs TYPE and EVIDENCE.
+ *
+ * @return NULL: it has a type, or other parts, or none
+ */
+const struct heap_part *heap_snapshot_beginning(const struct heap_snapshot *snapshot,
+						heap_object_id object);
+
 /** True if an object is a slab. */
 bool heap_snapshot_is_slab(const struct heap_snapshot *snapshot, heap_object_id object);
 

@@ -520,6 +520,19 @@ uint32_t heap_snapshot_parts(const struct heap_snapshot *snapshot, heap_object_i
 	return first_part(snapshot, object + 1, 0);
 }
 
+const struct heap_part *heap_snapshot_beginning(const struct heap_snapshot *snapshot,
+						heap_object_id object)
+{
+	uint32_t first, end;
+
+	if (snapshot->type[object] != HEAP_NO_TYPE ||
+	    snapshot->evidence[object] != HEAP_EVIDENCE_POOL)
+		return NULL;
+	end = heap_snapshot_parts(snapshot, object, &first);
+	return end - first == 1 && snapshot->parts[first].offset == 0 ? &snapshot->parts[first]
+								      : NULL;
+}
+
 // Bytes of so many elements of a type; UINT64_MAX on overflow.
 static uint64_t extent(const struct heap_types *types, heap_type_id type, uint64_t elements)
 {

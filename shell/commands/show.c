@@ -43,7 +43,10 @@ static const char *describe_evidence(struct session *session, heap_object_id obj
 	const struct heap_snapshot *snapshot = session->snapshot;
 	heap_type_id conflict_type = snapshot->conflict_type[object];
 	uint32_t conflicts = snapshot->conflicts[object];
-	const char *type = snapshot->evidence[object] == HEAP_EVIDENCE_POOL
+	const struct heap_part *beginning = heap_snapshot_beginning(snapshot, object);
+	const char *type = beginning ? session_format(session, "type of its beginning by %s",
+						      heap_evidence_name(beginning->evidence))
+			   : snapshot->evidence[object] == HEAP_EVIDENCE_POOL
 				   ? "cut up by the program"
 			   : snapshot->type[object] == HEAP_NO_TYPE
 				   ? "type unknown"
@@ -234,10 +237,24 @@ static void show_uncovered(struct session *session, heap_object_id object)
 	output_number(session->output, "unknown_bytes", bytes);
 }
 
+// Prints the members of the struct with which an object begins, of which nothing else is known.
+static void show_beginning(const struct shown *shown, const struct heap_part *part)
+{
+	struct session *session = shown->session;
+	uint64_t rest = session->snapshot->size[part->object] -
+			heap_snapshot_part_size(session->snapshot, part);
+
+	pool_print_part(session, part, shown->value, shown->limit);
+	output_text(session->output, "  the other %s are not known\n",
+		    describe_bytes(session, rest));
+	output_number(session->output, "unknown_bytes", rest);
+}
+
 static void print_value(const struct shown *shown)
 {
 	struct session *session = shown->session;
 	const struct heap_snapshot *snapshot = session->snapshot;
+	const struct heap_part *beginning;
 
 	if (shown->object == HEAP_NO_OBJECT) {
 		value_print_members(session, shown->value, snapshot->roots[shown->root].type, 2,
@@ -246,6 +263,11 @@ static void print_value(const struct shown *shown)
 	}
 	if (shown->part) {
 		pool_print_part(session, shown->part, shown->value, shown->limit);
+		return;
+	}
+	beginning = heap_snapshot_beginning(snapshot, shown->object);
+	if (beginning) {
+		show_beginning(shown, beginning);
 		return;
 	}
 	if (has_layout(snapshot, shown->object))

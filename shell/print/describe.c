@@ -92,6 +92,18 @@ const char *describe_elements(struct session *session, heap_type_id type, uint64
 	return session_format(session, "%s[%" PRIu64 "]", name, elements);
 }
 
+// "struct node and 16 bytes": a block of which only its beginning is known.
+static const char *describe_beginning(struct session *session, const struct heap_part *part)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	uint64_t size = heap_snapshot_part_size(snapshot, part);
+	uint64_t rest = snapshot->size[part->object] - size;
+
+	return session_format(session, "%s and %" PRIu64 " byte%s",
+			      describe_elements(session, part->type, part->elements, size), rest,
+			      format_plural(rest));
+}
+
 const char *describe_type_of(struct session *session, heap_object_id object)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
@@ -99,7 +111,10 @@ const char *describe_type_of(struct session *session, heap_object_id object)
 
 	if (type == HEAP_NO_TYPE && snapshot->evidence[object] == HEAP_EVIDENCE_POOL) {
 		uint32_t parts = heap_snapshot_part_count(session->snapshot, object);
+		const struct heap_part *beginning = heap_snapshot_beginning(snapshot, object);
 
+		if (beginning)
+			return describe_beginning(session, beginning);
 		if (parts > 0)
 			return session_format(session, "pool of %" PRIu32 " typed part%s", parts,
 					      format_plural(parts));
