@@ -12,6 +12,7 @@
 #include "dumper/writer/infer/conflicts.h"
 #include "dumper/writer/infer/counted.h"
 #include "dumper/writer/infer/inference.h"
+#include "dumper/writer/infer/larger_targets.h"
 #include "dumper/writer/infer/likeness.h"
 #include "dumper/writer/infer/linked_prefixes.h"
 #include "dumper/writer/infer/measured_links.h"
@@ -401,6 +402,8 @@ static struct heap_error *advance(struct inference *inference, int small, uint64
 		HEAP_TRY(naming_reconsider(inference, named));
 	if (*named == 0)
 		HEAP_TRY(rounded_sizes_claim(inference, true, named));
+	if (*named == 0)
+		HEAP_TRY(larger_targets_claim(inference, named));
 	return *named == 0 ? pools_cut(inference, true, named) : NULL;
 }
 
@@ -460,6 +463,7 @@ static void release(struct inference *inference)
 	layouts_deinit(&inference->layouts);
 	held_parts_destroy(inference->held);
 	smaller_targets_destroy(inference->smaller_targets);
+	larger_targets_destroy(inference->larger_targets);
 	pages_destroy(inference->pages);
 	free(inference->counted);
 	free(inference->unset);
@@ -535,7 +539,9 @@ static struct heap_error *prepare(struct inference *inference, const struct head
 	if (inference->pages)
 		inference->held = held_parts_create(capture, inference->pages);
 	inference->smaller_targets = smaller_targets_create();
-	if (!inference->held || !inference->news || !inference->smaller_targets)
+	inference->larger_targets = larger_targets_create();
+	if (!inference->held || !inference->news || !inference->smaller_targets ||
+	    !inference->larger_targets)
 		return heap_error_out_of_memory();
 	HEAP_TRY(layouts_init(&inference->layouts, &capture->snapshot.types));
 	inference->layouts.block_sizes = capture->block_sizes;

@@ -110,6 +110,7 @@ struct inference {
 	struct type_counts type_counts;
 	struct held_parts *held;
 	struct smaller_targets *smaller_targets;
+	struct larger_targets *larger_targets;
 	uint8_t *unset; /**< [roots / 8 + 1] bits.h: local variables that have no value yet */
 	heap_type_id *counted; /**< [counted_types] by element; NULL: none */
 	uint32_t counted_types;

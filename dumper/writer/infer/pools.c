@@ -7,6 +7,7 @@
  * parts of the same one, so that a list whose nodes all lie in one pool is found from its head.
  */
 #include "dumper/writer/infer/inference.h"
+#include "dumper/writer/infer/larger_targets.h"
 #include "dumper/writer/infer/pool_arrays.h"
 #include "dumper/writer/infer/rounded_sizes.h"
 
@@ -213,8 +214,8 @@ static struct heap_error *follow_changed(struct inference *inference, uint64_t *
 
 		part->evidence = HEAP_EVIDENCE_POINTER;
 		extend(inference, part);
-		// Chunks of one size have nothing else in common.
-		if (inference->claims.rank[part->object] == RANK_NONE &&
+		// Chunks of one size have nothing else in common. Nor have blocks that begin with a struct.
+		if (inference->claims.rank[part->object] == RANK_NONE && part->offset > 0 &&
 		    !(inference->capture->objects.flags[part->object] & ARENA_CHUNK))
 			pools->is_pool_kind[objects_kind(&inference->capture->objects,
 							 part->object)] = true;
@@ -434,7 +435,9 @@ static struct heap_error *cut_if_pool(struct inference *inference, heap_object_i
 	HEAP_TRY(pool_hints_summarize(inference, &pools->summaries, object, &summary));
 	HEAP_TRY(doubt_flexible(inference, &summary));
 	// Weighing its hints will name an array.
-	if (pools->is_pool[object] || !meets(inference, &summary, need) ||
+	if (pools->is_pool[object] ||
+	    !(meets(inference, &summary, need) ||
+	      (at_the_end && larger_targets_beginning(inference, object) != HEAP_NO_TYPE)) ||
 	    (!at_the_end && pool_summary_is_array(inference, &summary)) ||
 	    rounded_sizes_has(inference, object))
 		return NULL;
@@ -513,6 +516,15 @@ static int compare_parts(const void *left, const void *right)
 	return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
+// True if a part is the beginning of a block that may be a larger struct by its size.
+static bool may_be_larger(const struct inference *inference, const struct heap_part *part)
+{
+	return find_result(inference, part->object) != part->type &&
+	       layouts_is_begun_by(&inference->layouts, part->type,
+				   inference_size(inference, part->object),
+				   inference_slack(inference, part->object));
+}
+
 // Names a block whose only part fills it, but for what the program has rounded up.
 //
 // @param is_named  false if it is a pool
@@ -523,7 +535,8 @@ static struct heap_error *name_by_part(const struct inference *inference,
 	heap_object_id object = part->object;
 
 	*is_named = part->offset == 0 && inference_type(inference, object) == HEAP_NO_TYPE &&
-		    rounded_sizes_fit(inference, object, part->type);
+		    rounded_sizes_fit(inference, object, part->type) &&
+		    !may_be_larger(inference, part);
 	if (!*is_named)
 		return NULL;
 	return names_set(&inference->capture->names, object, part->type, 1,
