@@ -13,6 +13,7 @@
 #include "dumper/writer/base/progress.h"
 #include "dumper/writer/infer/inference.h"
 #include "dumper/writer/infer/linked_prefixes.h"
+#include "dumper/writer/infer/prefixed_types.h"
 
 #include "lib/base/bits.h"
 #include "lib/base/hash_table.h"
@@ -700,51 +701,11 @@ struct wrapper {
 struct wrappers {
 	struct HEAP_ARRAY(struct wrapper) list;
 	struct heap_hash_table by_body;
-	heap_type_id character;
 };
 
 static bool is_character(const struct heap_types *types, heap_type_id type)
 {
 	return types->types[type].kind == HEAP_TYPE_BASE && types->types[type].size == 1;
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *add_array(struct heap_types *types, heap_type_id element, uint64_t count,
-				    heap_type_id *result)
-{
-	struct heap_type array = {
-		.kind = HEAP_TYPE_ARRAY,
-		.flags = count > 0 ? 0 : HEAP_TYPE_FLEXIBLE,
-		.target = element,
-		.count = count,
-		.size = count, // of characters
-	};
-
-	return heap_types_add(types, &array, result);
-}
-
-// struct { char prefix[16]; T; }, or with a flexible array of T.
-HEAP_MUST_CHECK
-static struct heap_error *add_wrapper(struct heap_types *types, heap_type_id character,
-				      struct wrapper *wrapper)
-{
-	struct heap_member bytes = { 0 };
-	struct heap_member body = { .type = wrapper->body, .offset = wrapper->prefix };
-	struct heap_type type = {
-		.kind = HEAP_TYPE_STRUCT,
-		.size = wrapper->prefix +
-			(wrapper->is_array ? 0 : heap_types_size(types, wrapper->body)),
-		.members = 2,
-	};
-
-	HEAP_TRY(add_array(types, character, wrapper->prefix, &bytes.type));
-	if (wrapper->is_array)
-		HEAP_TRY(add_array(types, wrapper->body, 0, &body.type));
-	HEAP_TRY(heap_types_add_string(types, HEAP_TYPES_PREFIX_MEMBER, &bytes.name));
-	type.first_member = types->member_count;
-	HEAP_TRY(heap_types_add_member(types, &bytes));
-	HEAP_TRY(heap_types_add_member(types, &body));
-	return heap_types_add(types, &type, &wrapper->type);
 }
 
 HEAP_MUST_CHECK
@@ -762,7 +723,8 @@ static struct heap_error *find_wrapper(struct heap_types *types, struct wrappers
 		*wrapper = wrappers->list.items[at];
 		return NULL;
 	}
-	HEAP_TRY(add_wrapper(types, wrappers->character, wrapper));
+	HEAP_TRY(prefixed_types_add(types, wrapper->body, wrapper->prefix, wrapper->is_array,
+				    &wrapper->type));
 	at = (uint32_t)wrappers->list.count;
 	HEAP_TRY(heap_array_append(&wrappers->list, *wrapper));
 	return heap_hash_add(&wrappers->by_body, hash, at);
@@ -797,8 +759,7 @@ static struct heap_error *wrap_all(const struct block_prefixes *prefixes, struct
 struct heap_error *block_prefixes_finish(const struct block_prefixes *prefixes,
 					 struct capture *capture)
 {
-	struct wrappers wrappers = { .character =
-					     heap_types_find(&capture->snapshot.types, "char", 0) };
+	struct wrappers wrappers = { 0 };
 	struct heap_error *error =
 		prefixes->count > 0 ? wrap_all(prefixes, capture, &wrappers) : NULL;
 

@@ -304,6 +304,22 @@ static struct heap_error *name_prefixed_texts(struct inference *inference, uint6
 	return block_prefixes_find(inference, BLOCK_PREFIX_TEXTS, true, named);
 }
 
+HEAP_MUST_CHECK
+static struct heap_error *claim_exceptions(struct inference *inference)
+{
+	const struct thrown_exceptions *exceptions = &inference->thrown_exceptions;
+
+	for (size_t i = 0; i < exceptions->list.count; i++) {
+		const struct thrown_exception *exception = &exceptions->list.items[i];
+
+		progress_step();
+		HEAP_TRY(claims_add(&inference->claims, RANK_VTABLE,
+				    &(struct claim){ exception->object, exception->type, 1,
+						     HEAP_EVIDENCE_TAG, true }));
+	}
+	return NULL;
+}
+
 // Claims the frames of coroutines, when all is known that variables lead to. An allocator of the program's may have
 // more room behind a frame: a few bytes of its own, or what is left of a block that it uses again. Where there is room for
 // two, the block has more than a frame. The functions may be left over from one, if pointers say something else.
@@ -415,6 +431,7 @@ static struct heap_error *run(struct inference *inference, const heap_type_id *c
 
 	HEAP_TRY(claim_labels(inference));
 	HEAP_TRY(class_claims_add(inference, classes));
+	HEAP_TRY(claim_exceptions(inference));
 	HEAP_TRY(libc_blocks_claim(inference));
 	HEAP_TRY(site_containers_claim(inference));
 	HEAP_TRY(symbol_types_claim(&inference->symbol_types, &inference->capture->objects,
@@ -457,6 +474,7 @@ static void release(struct inference *inference)
 	single_objects_deinit(&inference->single_objects);
 	pools_deinit(&inference->pools);
 	symbol_types_deinit(&inference->symbol_types);
+	thrown_exceptions_deinit(&inference->thrown_exceptions);
 	trait_objects_deinit(&inference->trait_objects);
 	union_tags_deinit(&inference->union_tags);
 	heap_repetitions_deinit(&inference->repetitions);
@@ -499,6 +517,7 @@ static struct heap_error *complete_types(struct inference *inference,
 		HEAP_TRY(casts_init(&inference->casts, capture));
 	isolation_suspect(0); // from here on no file is read
 	HEAP_TRY(libc_blocks_add_types(capture));
+	HEAP_TRY(thrown_exceptions_find(capture, heads, &inference->thrown_exceptions));
 	inference->counted_types = capture->snapshot.types.count;
 	return counted_add_types(capture, &inference->counted);
 }

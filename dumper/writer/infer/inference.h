@@ -28,6 +28,7 @@
 #include "dumper/writer/infer/single_objects.h"
 #include "dumper/writer/infer/symbol_types.h"
 #include "dumper/writer/infer/text_ends.h"
+#include "dumper/writer/infer/thrown_exceptions.h"
 #include "dumper/writer/infer/trait_objects.h"
 #include "dumper/writer/infer/union_tags.h"
 #include "dumper/writer/scan/capture.h"
@@ -84,6 +85,7 @@ struct inference {
 		linked_prefixes; /**< blocks with prefixes when these were last spread by their links */
 	struct symbol_types symbol_types;
 	struct text_ends text_ends;
+	struct thrown_exceptions thrown_exceptions;
 	struct trait_objects trait_objects;
 	struct union_tags union_tags;
 	struct gate learning;      /**< learning discriminators and profiles */
