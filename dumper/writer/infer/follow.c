@@ -2,6 +2,7 @@
 /*
  * Follows typed slots: each becomes a claim on its target, or a hint.
  */
+#include "dumper/writer/infer/array_lengths.h"
 #include "dumper/writer/infer/inference.h"
 
 #include "dumper/base/header.h"
@@ -170,16 +171,21 @@ struct heap_error *inference_apply_pointer(struct inference *inference, heap_typ
 					   HEAP_EVIDENCE_POINTER, pointer->is_sure });
 }
 
-// Applies one slot whose pointees are arrays of any length.
+// Applies one slot of a union whose tag is known.
 HEAP_MUST_CHECK
-static struct heap_error *apply_array(struct inference *inference, heap_type_id element,
+static struct heap_error *apply_meant(struct inference *inference,
+				      const struct union_pointee *meant,
 				      const struct pointer *pointer)
 {
-	struct layout_claim claim =
-		inference_fit_weakly(inference, element, pointer->interior, pointer->target);
+	struct layout_claim claim = { LAYOUT_ARRAY, meant->type, meant->elements };
 
+	if (!layouts_is_start(pointer->interior) ||
+	    !array_lengths_agree(inference, pointer->target, meant->type, meant->elements))
+		claim = meant->is_array ? inference_fit_weakly(inference, meant->type,
+							       pointer->interior, pointer->target)
+					: (struct layout_claim){ LAYOUT_NONE, HEAP_NO_TYPE, 0 };
 	if (claim.fit != LAYOUT_ARRAY)
-		return inference_apply_pointer(inference, element, pointer);
+		return inference_apply_pointer(inference, meant->type, pointer);
 	return claims_add(&inference->claims, rank_of(LAYOUT_FLEXIBLE, pointer),
 			  &(struct claim){ pointer->target, claim.type, claim.elements,
 					   HEAP_EVIDENCE_POINTER, pointer->is_sure });
@@ -260,9 +266,7 @@ static struct heap_error *apply_all(struct inference *inference, const struct he
 		HEAP_TRY(union_tags_ask(inference, pointer, offset, &pointee));
 		if (pointee.type != HEAP_NO_TYPE) {
 			behind.is_sure &= pointee.is_sure;
-			return pointee.is_array
-				       ? apply_array(inference, pointee.type, &behind)
-				       : inference_apply_pointer(inference, pointee.type, &behind);
+			return apply_meant(inference, &pointee, &behind);
 		}
 	}
 	if (count == 1)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/infer/union_choices.h"
 
+#include "dumper/writer/base/machine.h"
 #include "dumper/writer/base/progress.h"
 #include "lib/base/array.h"
 
@@ -10,6 +11,8 @@ enum {
 	MAX_DEPTH = 16,   // of members in members
 	MAX_STEPS = 4096, // to find the unions around a pointer
 	NEAR = 64,        // bytes between a tag and its pointer, at most
+	BESIDE = 16,      // bytes between a length and its pointer, at most
+	LEAST_BITS = 32,  // of a length
 	PLACES = 1 << 16, // in types
 };
 
@@ -89,7 +92,68 @@ static void gather_numbers(const struct heap_types *types, heap_type_id id, uint
 	}
 }
 
-// Finds or adds a choice. @param result  UNION_NO_CHOICE if there are no numbers beside the pointer
+// Adds a number if it may be the length of what the choice's pointer leads to.
+static void add_length(struct union_choice *choice, const struct union_number *number)
+{
+	uint64_t behind = (uint64_t)number->offset + number->size;
+
+	for (uint32_t i = 0; i < choice->length_count; i++) {
+		if (choice->lengths[i].offset == number->offset &&
+		    choice->lengths[i].bits == number->bits)
+			return;
+	}
+	if (number->bits >= LEAST_BITS && choice->length_count < UNION_LENGTHS &&
+	    (behind <= choice->offset || number->offset >= choice->offset + sizeof(uint64_t)) &&
+	    behind + BESIDE > choice->offset &&
+	    number->offset < choice->offset + sizeof(uint64_t) + BESIDE)
+		choice->lengths[choice->length_count++] = *number;
+}
+
+// Adds the numbers that stand beside the choice's pointer in an alternative of its union, or in the struct around it.
+static void gather_lengths(const struct heap_types *types, heap_type_id id, uint64_t start,
+			   int depth, struct union_choice *choice)
+{
+	const struct heap_type *type = &types->types[heap_types_strip(types, id)];
+
+	if (depth == MAX_DEPTH || !heap_types_has_members(type))
+		return;
+	for (uint32_t i = 0; i < type->members && choice->length_count < UNION_LENGTHS; i++) {
+		const struct heap_member *member = &types->members[type->first_member + i];
+		heap_type_id own_id = heap_types_strip(types, member->type);
+		const struct heap_type *own = &types->types[own_id];
+		bool bits = member->flags & HEAP_MEMBER_BIT_FIELD;
+		uint64_t at = start + member->offset;
+
+		progress_step();
+		if (member->flags & HEAP_MEMBER_VIRTUAL_BASE)
+			continue;
+		if (!is_number(own))
+			gather_lengths(types, own_id, at, depth + 1, choice);
+		else if (!bits)
+			add_length(choice, &(struct union_number){
+						   .type = own_id,
+						   .offset = (uint32_t)at,
+						   .size = (uint8_t)own->size,
+						   .bits = (uint8_t)(own->size * 8),
+					   });
+	}
+}
+
+// Adds the bits above the address in the pointer itself: values of a word have their tag there, with or without a
+// member of the union that tells it. Where nothing is there, all pointers have 0.
+static void add_upper_bits(struct union_choice *choice)
+{
+	choice->numbers[choice->number_count++] = (struct union_number){
+		.type = HEAP_NO_TYPE,
+		.offset = (uint32_t)choice->offset,
+		.size = sizeof(uint64_t),
+		.shift = MACHINE_ADDRESS_BITS,
+		.bits = 64 - MACHINE_ADDRESS_BITS,
+		.is_own = true,
+	};
+}
+
+// Finds or adds a choice.
 HEAP_MUST_CHECK
 static struct heap_error *find_choice(struct inference *inference, heap_type_id holder,
 				      uint64_t offset, uint64_t union_start, uint32_t *result)
@@ -106,10 +170,9 @@ static struct heap_error *find_choice(struct inference *inference, heap_type_id 
 		    tags->choices[*result].offset == offset)
 			return NULL;
 	}
-	*result = UNION_NO_CHOICE;
+	add_upper_bits(&choice);
 	gather_numbers(inference->layouts.types, holder, 0, 0, false, &choice);
-	if (choice.number_count == 0)
-		return NULL;
+	gather_lengths(inference->layouts.types, holder, 0, 0, &choice);
 	HEAP_TRY(heap_reserve(tags->choices, tags->capacity, (size_t)tags->count + 1));
 	*result = tags->count;
 	tags->choices[tags->count++] = choice;

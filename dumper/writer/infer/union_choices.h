@@ -12,6 +12,7 @@
 enum {
 	UNION_LEVELS = 3,   /**< structs around a union that may have its tag, innermost first */
 	UNION_NUMBERS = 24, /**< in a struct, that may be the tag */
+	UNION_LENGTHS = 4,  /**< numbers beside a pointer in the same alternative of its union */
 };
 
 #define UNION_NO_CHOICE UINT32_MAX
@@ -21,6 +22,7 @@ struct union_number {
 	heap_type_id type;
 	uint32_t offset; /**< in the struct */
 	uint8_t size, shift, bits;
+	bool is_own;      /**< above the address in the pointer itself */
 	bool is_in_union; /**< of its own: where another member holds, other data is there */
 };
 
@@ -30,6 +32,8 @@ struct union_meaning {
 	heap_type_id type;
 	bool is_sure;
 	bool is_array; /**< of any number of that type */
+	uint32_t
+		length; /**< in the choice's lengths: tells that number; UNION_LENGTHS: none does */
 };
 
 /** A pointer in a union, in a struct that has numbers. */
@@ -39,6 +43,9 @@ struct union_choice {
 	uint64_t union_start; /**< in it */
 	struct union_number numbers[UNION_NUMBERS];
 	uint32_t number_count;
+	struct union_number
+		lengths[UNION_LENGTHS]; /**< may be how many elements the pointer leads to */
+	uint32_t length_count;
 	uint32_t tag;                   /**< in numbers */
 	struct union_meaning *meanings; /**< [meaning_count] */
 	uint32_t meaning_count;

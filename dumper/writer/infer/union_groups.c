@@ -2,6 +2,7 @@
 #include "dumper/writer/infer/union_groups.h"
 
 #include "dumper/writer/base/progress.h"
+#include "dumper/writer/infer/array_lengths.h"
 #include "dumper/writer/infer/pointer_tables.h"
 #include "dumper/writer/infer/sampler.h"
 #include "lib/base/cleanup.h"
@@ -15,6 +16,8 @@ enum {
 	SAMPLED = 128,     // blocks of a value that are held against the alternatives
 	TEXT_SCORE = 3,
 	SCORED_EDGES = 8, // of a block
+	MIN_SEVERAL = 8,  // blocks of several elements
+	COUNTED = 950,    // per mille of blocks whose lengths must agree
 };
 
 // Between these no tag is, but addresses.
@@ -205,6 +208,7 @@ struct sighting {
 	bool is_voting;
 	bool may_be[UNION_ALTERNATIVES];
 	struct score scores[UNION_ALTERNATIVES];
+	uint64_t lengths[UNION_LENGTHS];
 };
 
 static void note_size(struct union_group *group, uint64_t size)
@@ -230,6 +234,37 @@ bool union_groups_are_arrays(const struct inference *inference, const struct uni
 	return i == UNION_SIZES;
 }
 
+uint32_t union_groups_length(const struct union_support *support)
+{
+	uint32_t best = 0;
+
+	for (uint32_t i = 1; i < UNION_LENGTHS; i++)
+		best = support->counted[i] > support->counted[best] ? i : best;
+	return support->several >= MIN_SEVERAL && support->counted[best] * UINT64_C(1000) >=
+							  support->seen * (uint64_t)COUNTED
+		       ? best
+		       : UNION_LENGTHS;
+}
+
+// Counts the numbers beside a pointer that tell how many elements of a type it leads to.
+static void count_lengths(const struct inference *inference, const struct sighting *sighting,
+			  heap_type_id type, struct union_support *support)
+{
+	bool has_several = false;
+
+	if (!layouts_is_compound(&inference->layouts, type))
+		return;
+	for (uint32_t i = 0; i < UNION_LENGTHS; i++) {
+		uint64_t length = sighting->lengths[i];
+
+		if (!array_lengths_agree(inference, sighting->target, type, length))
+			continue;
+		support->counted[i]++;
+		has_several |= length > 1;
+	}
+	support->several += has_several;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *add_to_group(const struct union_lesson *lesson,
 				       const struct union_tally *tally, struct sighting *sighting,
@@ -242,6 +277,7 @@ static struct heap_error *add_to_group(const struct union_lesson *lesson,
 		progress_step();
 		support->seen++;
 		support->fitting += sighting->may_be[i];
+		count_lengths(lesson->inference, sighting, tally->alternatives[i], support);
 		if (support->checked == CHECKED)
 			continue;
 		if (!points->is_known)
@@ -255,8 +291,14 @@ static struct heap_error *add_to_group(const struct union_lesson *lesson,
 
 // Finds how a block goes with the alternatives, but for its contents.
 static void sight(struct union_lesson *lesson, const struct union_tally *tally,
-		  struct sighting *sighting)
+		  const struct union_choice *choice, struct sighting *sighting)
 {
+	for (uint32_t i = 0; i < UNION_LENGTHS; i++)
+		sighting->lengths[i] =
+			i < choice->length_count
+				? union_choices_read(lesson->inference, &choice->lengths[i],
+						     sighting->address)
+				: 0;
 	for (uint32_t i = 0; i < tally->alternative_count; i++) {
 		sighting->may_be[i] = ask_once(lesson, sighting->target, tally->alternatives[i]);
 		sighting->scores[i].is_known = false;
@@ -340,7 +382,7 @@ static struct heap_error *see(struct union_lesson *lesson, uint32_t number,
 			groups[count++] = group;
 	}
 	if (count > 0)
-		sight(lesson, tally, sighting);
+		sight(lesson, tally, choice, sighting);
 	for (uint32_t i = 0; i < count; i++)
 		HEAP_TRY(add_to_group(lesson, tally, sighting, groups[i]));
 	return NULL;

@@ -26,6 +26,9 @@ struct union_support {
 	uint32_t checked;  /**< blocks whose contents were read */
 	uint32_t agreeing; /**< of these */
 	int64_t score;     /**< of their contents */
+	uint32_t counted
+		[UNION_LENGTHS]; /**< blocks that have as many elements as that number says */
+	uint32_t several;        /**< of these, those that have more than one, at most */
 };
 
 /** The pointers whose tag has one value. */
@@ -81,6 +84,9 @@ void union_lesson_deinit(struct union_lesson *lesson);
 /** True if a group's blocks are arrays of a type, of several lengths. */
 bool union_groups_are_arrays(const struct inference *inference, const struct union_group *group,
 			     heap_type_id type);
+
+/** The number beside the pointers that tells how many elements of a type each block has, or UNION_LENGTHS. */
+uint32_t union_groups_length(const struct union_support *support);
 
 /** A pointer in a union that is visited. */
 struct union_pointer {

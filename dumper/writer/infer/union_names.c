@@ -148,7 +148,7 @@ static struct heap_error *list_pointees(const struct naming *naming, uint64_t na
 				      (size_t)choice->named_count + 1));
 		choice->named[choice->named_count++] =
 			(struct union_meaning){ (uint64_t)value & UINT64_MAX >> (64 - 8 * size),
-						pointee, false, false };
+						pointee, false, false, UNION_LENGTHS };
 	}
 	return NULL;
 }

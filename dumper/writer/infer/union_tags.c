@@ -68,7 +68,10 @@ static struct heap_error *ask_choice(const struct inference *inference, struct u
 			union_choices_read(inference, &choice->numbers[choice->tag], address));
 	if (meaning) {
 		*result = (struct union_pointee){ meaning->type, meaning->is_sure,
-						  meaning->is_array };
+						  meaning->is_array, 0 };
+		if (meaning->length < UNION_LENGTHS)
+			result->elements = union_choices_read(
+				inference, &choice->lengths[meaning->length], address);
 		return NULL;
 	}
 	HEAP_TRY(union_names_find(inference, choice));
@@ -215,6 +218,22 @@ static uint32_t choose_by_content(const struct union_tally *tally, const struct 
 	return (uint32_t)(best - group->support);
 }
 
+// The only admitted type of which all blocks have as many elements as a number beside the pointers says.
+static uint32_t choose_by_length(const struct union_tally *tally, const struct union_group *group)
+{
+	uint32_t found = UNION_ALTERNATIVES;
+
+	for (uint32_t i = 0; i < tally->alternative_count; i++) {
+		if (!is_admitted(&group->support[i]) ||
+		    union_groups_length(&group->support[i]) == UNION_LENGTHS)
+			continue;
+		if (found != UNION_ALTERNATIVES)
+			return UNION_ALTERNATIVES;
+		found = i;
+	}
+	return found;
+}
+
 // The alternative that a value means. Sure names count only if nearly all blocks have one, or if the
 // contents of the others agree: a flag that most objects share explains whatever most of them hold.
 // Where there is a void *, the alternatives are not all known, and the contents must prove one.
@@ -249,6 +268,8 @@ static uint32_t decide(const struct inference *inference, const struct union_tal
 	if (tally->is_open && found != UNION_ALTERNATIVES &&
 	    group->support[found].score < (int64_t)group->support[found].checked)
 		return UNION_ALTERNATIVES;
+	if (found == UNION_ALTERNATIVES)
+		found = choose_by_length(tally, group);
 	return found == UNION_ALTERNATIVES ? choose_by_name(inference, tally, group, number)
 					   : found;
 }
@@ -259,7 +280,7 @@ struct explanation {
 	uint32_t count;
 	uint64_t explained, contradicting; // pointers
 	uint64_t singular; // pointers whose values hardly any other has, or that have none
-	bool has_several;  // of meanings
+	bool has_several;  // meanings, or a tag in the pointers that is there for nothing else
 };
 
 static void explain(const struct inference *inference, const struct union_tally *tally,
@@ -285,8 +306,10 @@ static void explain(const struct inference *inference, const struct union_tally 
 			tally->alternatives[meant],
 			is_sure,
 			union_groups_are_arrays(inference, group, tally->alternatives[meant]),
+			union_groups_length(&group->support[meant]),
 		};
-		result->has_several |= meaning->type != result->meanings[0].type;
+		result->has_several |= meaning->type != result->meanings[0].type ||
+				       (number->is_own && group->value != 0);
 		result->count++;
 		result->explained += group->count;
 	}
@@ -351,7 +374,8 @@ static struct heap_error *set_meanings(struct union_choice *choice, uint32_t tag
 		const struct union_meaning *old =
 			choice->tag == tag ? find_meaning(choice, meanings[i].value) : NULL;
 
-		if (old && old->type == meanings[i].type && old->is_array == meanings[i].is_array)
+		if (old && old->type == meanings[i].type && old->is_array == meanings[i].is_array &&
+		    old->length == meanings[i].length)
 			continue;
 		choice->is_changed = true;
 		++*learned;

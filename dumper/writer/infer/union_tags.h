@@ -10,6 +10,10 @@
  *
  * No debug information says which number that is (variant parts of Ada and Rust apart). It is learned from
  * the blocks that the pointers lead to: those with one value of it are of one type.
+ *
+ *	struct value { union { struct member *members; struct value *elements; double number; }; };
+ *
+ * may have its tag above the address in the pointer itself.
  */
 
 #include "dumper/writer/infer/claims.h"
@@ -48,6 +52,7 @@ struct union_pointee {
 	heap_type_id type; /**< HEAP_NO_TYPE: unknown */
 	bool is_sure;      /**< sure names of such blocks say so */
 	bool is_array;     /**< blocks have any number of that type */
+	uint64_t elements; /**< as a number beside the pointer says; 0: none does */
 };
 
 /** Asks a union's tag where a pointer in it leads to. @param offset  of the pointer in its holder */
