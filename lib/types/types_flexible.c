@@ -5,12 +5,15 @@
 
 enum {
 	MAX_NESTING = 16,
+	HUGE_ARRAY = 1 << 30, // bytes
 };
 
-static bool is_open(const struct heap_type *array)
+// True for an array without length, or of a length that stands for none: 0 and 1 before C99, or one that no block has.
+static bool is_open(const struct heap_types *types, const struct heap_type *array)
 {
 	return array->kind == HEAP_TYPE_ARRAY &&
-	       ((array->flags & HEAP_TYPE_FLEXIBLE) || array->count <= 1);
+	       ((array->flags & HEAP_TYPE_FLEXIBLE) || array->count <= 1 ||
+		array->count > HUGE_ARRAY / (heap_types_size(types, array->target) + 1));
 }
 
 // True for a struct that is nothing but an array of one element: it has no header, and its length is a constant that
@@ -32,7 +35,7 @@ static heap_type_id smallest_element(const struct heap_types *types, const struc
 			heap_types_strip(types, types->members[choice->first_member + i].type);
 		const struct heap_type *array = &types->types[id];
 
-		if (!is_open(array))
+		if (!is_open(types, array))
 			return HEAP_NO_TYPE;
 		if (smallest == HEAP_NO_TYPE ||
 		    heap_types_size(types, array->target) < heap_types_size(types, smallest))
@@ -69,7 +72,7 @@ bool heap_types_flexible(const struct heap_types *types, heap_type_id type, uint
 			if (element)
 				*element = found;
 			return member->kind == HEAP_TYPE_UNION ? found != HEAP_NO_TYPE
-							       : is_open(member);
+							       : is_open(types, member);
 		}
 		compound = member;
 	}

@@ -687,6 +687,19 @@ static void a_single_element_is_flexible_behind_a_header(void **state)
 	assert_false(heap_types_flexible(&types, add_header(two, "count"), NULL, NULL));
 }
 
+// C++ has no flexible arrays: programs declare one as large as an index allows, and allocate a part of it.
+static void a_huge_array_is_flexible(void **state)
+{
+	(void)state;
+	heap_type_id number = add_int(&types), huge = array_of(&types, number, 1 << 29);
+	heap_type_id large = array_of(&types, number, 1 << 20);
+	uint64_t offset = 0;
+
+	assert_true(heap_types_flexible(&types, add_header(huge, "count"), &offset, NULL));
+	assert_int_equal(offset, 4);
+	assert_false(heap_types_flexible(&types, add_header(large, "count"), NULL, NULL));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, two_tables, no_tables)
 
 UNIT_TESTS("types", TEST(strings_are_kept_once), TEST(strings_of_a_table_without_index_are_found),
@@ -701,4 +714,4 @@ UNIT_TESTS("types", TEST(strings_are_kept_once), TEST(strings_of_a_table_without
 	   TEST(unnamed_structs_are_known_by_their_typedef), TEST(names_are_cut_as_snprintf_does),
 	   TEST(names_of_endless_types_end), TEST(finds_by_name_keyword_and_glob),
 	   TEST(visits_all_pointer_slots), TEST(visit_of_a_doubling_type_ends),
-	   TEST(a_single_element_is_flexible_behind_a_header))
+	   TEST(a_single_element_is_flexible_behind_a_header), TEST(a_huge_array_is_flexible))
