@@ -15,6 +15,7 @@
 #include "dumper/writer/infer/larger_targets.h"
 #include "dumper/writer/infer/likeness.h"
 #include "dumper/writer/infer/linked_prefixes.h"
+#include "dumper/writer/infer/lone_strings.h"
 #include "dumper/writer/infer/measured_links.h"
 #include "dumper/writer/infer/named_pointees.h"
 #include "dumper/writer/infer/naming.h"
@@ -607,6 +608,7 @@ struct heap_error *infer_types(struct capture *capture, const heap_type_id *clas
 	HEAP_TRY(block_prefixes_finish(&inference.block_prefixes, capture));
 	HEAP_TRY(arena_pieces_join(&pieces, capture, heads));
 	HEAP_TRY(shapes_name(capture));
+	HEAP_TRY(lone_strings_name(capture));
 	HEAP_TRY(fitting_texts_name(capture));
 	return slabs_find(capture);
 }
