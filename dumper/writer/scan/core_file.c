@@ -32,6 +32,8 @@ enum {
 #endif
 };
 
+#define USER_END (UINT64_C(1) << 56) // of a process's addresses, with page tables of five levels
+
 // gcore leaves the signal that its debugger has stopped the process by.
 static bool ends_with_core(int signal)
 {
@@ -251,8 +253,9 @@ static struct heap_error *add_segment(struct core *core, const Elf64_Phdr *from)
 	};
 	uint64_t wanted = from->p_filesz < from->p_memsz ? from->p_filesz : from->p_memsz;
 
-	if (from->p_memsz == 0 || segment.end < segment.start || segment.start % PAGE != 0 ||
-	    segment.end % PAGE != 0)
+	// What is behind is the kernel's, and too near the end of all addresses for sums of them.
+	if (from->p_memsz == 0 || segment.end < segment.start || segment.end > USER_END ||
+	    segment.start % PAGE != 0 || segment.end % PAGE != 0)
 		return NULL;
 	segment.size = take_stored(core, from, &core->memory_left);
 	if (segment.size > wanted)
