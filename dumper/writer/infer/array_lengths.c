@@ -204,16 +204,6 @@ static uint64_t read_number(const struct inference *inference, const struct head
 	return headers_value(number, &header);
 }
 
-bool array_lengths_agree(const struct inference *inference, heap_object_id object,
-			 heap_type_id element, uint64_t count)
-{
-	uint64_t size = inference_size(inference, object);
-	uint64_t stride = layouts_size(&inference->layouts, element);
-
-	return count > 0 && stride > 0 && count <= size / stride &&
-	       size - count * stride <= inference_slack(inference, object);
-}
-
 static void note_size(struct place *place, uint64_t size)
 {
 	for (uint32_t i = 0; i < place->size_count; i++) {
@@ -241,7 +231,7 @@ static struct heap_error *count_pointer(struct search *search, const struct leng
 
 		progress_step();
 		place->agreeing[i] +=
-			array_lengths_agree(inference, pointer->target, place->pointee, count);
+			inference_has_length(inference, pointer->target, place->pointee, count);
 	}
 	return NULL;
 }
@@ -272,7 +262,7 @@ static struct heap_error *claim_target(struct search *search, const struct lengt
 	if (!place || !place->length || !inference_is_open(inference, pointer->target))
 		return NULL;
 	count = read_number(inference, place->length, pointer->value);
-	if (!array_lengths_agree(inference, pointer->target, place->pointee, count) ||
+	if (!inference_has_length(inference, pointer->target, place->pointee, count) ||
 	    hints_ask(inference, pointer->target, place->pointee) == VERDICT_AGAINST)
 		return NULL;
 	content_read(inference, pointer->target, search->words, &content);

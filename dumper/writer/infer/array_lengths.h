@@ -15,9 +15,6 @@
 
 #include "lib/base/error.h"
 
-#include "lib/types/types.h"
-
-#include <stdbool.h>
 #include <stdint.h>
 
 struct inference;
@@ -29,9 +26,5 @@ struct inference;
  */
 HEAP_MUST_CHECK
 struct heap_error *array_lengths_claim(struct inference *inference, uint64_t *claimed);
-
-/** True if a block has room for so many elements, and for no more than the allocator may have added. */
-bool array_lengths_agree(const struct inference *inference, uint32_t object, heap_type_id element,
-			 uint64_t count);
 
 #endif

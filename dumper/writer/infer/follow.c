@@ -2,7 +2,6 @@
 /*
  * Follows typed slots: each becomes a claim on its target, or a hint.
  */
-#include "dumper/writer/infer/array_lengths.h"
 #include "dumper/writer/infer/inference.h"
 
 #include "dumper/base/header.h"
@@ -180,7 +179,7 @@ static struct heap_error *apply_meant(struct inference *inference,
 	struct layout_claim claim = { LAYOUT_ARRAY, meant->type, meant->elements };
 
 	if (!layouts_is_start(pointer->interior) ||
-	    !array_lengths_agree(inference, pointer->target, meant->type, meant->elements))
+	    !inference_has_length(inference, pointer->target, meant->type, meant->elements))
 		claim = meant->is_array ? inference_fit_weakly(inference, meant->type,
 							       pointer->interior, pointer->target)
 					: (struct layout_claim){ LAYOUT_NONE, HEAP_NO_TYPE, 0 };

@@ -233,6 +233,17 @@ static inline struct layout_claim inference_fit_weakly(const struct inference *i
 				  inference_slack(inference, object));
 }
 
+/** True if a block has room for so many elements, and for no more than the allocator may have added. */
+static inline bool inference_has_length(const struct inference *inference, heap_object_id object,
+					heap_type_id element, uint64_t count)
+{
+	uint64_t size = inference_size(inference, object);
+	uint64_t stride = layouts_size(&inference->layouts, element);
+
+	return count > 0 && stride > 0 && count <= size / stride &&
+	       size - count * stride <= inference_slack(inference, object);
+}
+
 /** Where a block begins behind its prefix. */
 static inline uint64_t inference_address(const struct inference *inference, heap_object_id object)
 {

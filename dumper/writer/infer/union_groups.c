@@ -2,7 +2,6 @@
 #include "dumper/writer/infer/union_groups.h"
 
 #include "dumper/writer/base/progress.h"
-#include "dumper/writer/infer/array_lengths.h"
 #include "dumper/writer/infer/pointer_tables.h"
 #include "dumper/writer/infer/sampler.h"
 #include "lib/base/cleanup.h"
@@ -257,7 +256,7 @@ static void count_lengths(const struct inference *inference, const struct sighti
 	for (uint32_t i = 0; i < UNION_LENGTHS; i++) {
 		uint64_t length = sighting->lengths[i];
 
-		if (!array_lengths_agree(inference, sighting->target, type, length))
+		if (!inference_has_length(inference, sighting->target, type, length))
 			continue;
 		support->counted[i]++;
 		has_several |= length > 1;
