@@ -479,6 +479,7 @@ static bool is_choice(const struct inference *inference, heap_object_id object, 
 		      heap_type_id type, heap_type_id best)
 {
 	const struct heap_slots *slots = heap_slot_table_get(&inference->layouts.slots, type);
+	uint64_t size = inference_size(inference, object);
 	uint32_t most = prove_hints(inference, object, type);
 
 	progress_step();
@@ -486,6 +487,9 @@ static bool is_choice(const struct inference *inference, heap_object_id object, 
 		const struct heap_slot *slot = &slots->list[i];
 		uint64_t word = slot->offset / 8;
 
+		// Huge arrays, which stand for flexible ones, have many more.
+		if (slot->offset >= size)
+			break;
 		if (slot->pointee != HEAP_NO_TYPE && pointers >> (word < 63 ? word : 63) & 1)
 			most += most_proof(inference, object, slot, best);
 	}
