@@ -86,16 +86,17 @@ struct heap_error *coroutine_frames_find(struct capture *capture, const struct h
 					 struct coroutine_frames *result)
 {
 	CLEANUP(search_deinit) struct search search = { .capture = capture };
+	const heap_object_id count = capture->objects.count;
 
 	if (!heads->has_code)
 		return NULL;
 	search.pages = pages_create(&capture->image, PAGES_IN_ORDER);
 	if (!search.pages)
 		return heap_error_out_of_memory();
-	for (heap_object_id i = 0; i < capture->objects.count && !progress_is_late(); i++) {
+	for (heap_object_id i = head_words_next_with_code(heads, 0, count);
+	     i < count && !progress_is_late(); i = head_words_next_with_code(heads, i + 1, count)) {
 		progress_step();
-		if (heap_bit_get(heads->with_code, i))
-			HEAP_TRY(look_at(&search, i, result));
+		HEAP_TRY(look_at(&search, i, result));
 	}
 	return NULL;
 }

@@ -34,3 +34,16 @@ struct heap_error *head_words_count(struct head_words *heads, uint64_t word)
 	HEAP_TRY(heap_array_append(&heads->list, (struct head_word){ word, 1 }));
 	return heap_hash_add(&heads->by_word, hash, (uint32_t)heads->list.count - 1);
 }
+
+heap_object_id head_words_next_with_code(const struct head_words *heads, heap_object_id object,
+					 heap_object_id end)
+{
+	for (; object < end; object++) {
+		// Most programs have few such objects.
+		if (object % 8 == 0 && heads->with_code[object / 8] == 0)
+			object += 7;
+		else if (heap_bit_get(heads->with_code, object))
+			return object;
+	}
+	return end;
+}

@@ -48,4 +48,8 @@ static inline void head_words_note_code(struct head_words *heads, heap_object_id
 	heads->has_code = true;
 }
 
+/** The first object from one on, before @p end, that holds a pointer to code; @p end if there is none. */
+heap_object_id head_words_next_with_code(const struct head_words *heads, heap_object_id object,
+					 heap_object_id end);
+
 #endif
