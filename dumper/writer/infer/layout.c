@@ -11,8 +11,7 @@
 enum {
 	MAX_ELEMENTS = 64, // of a struct that consists of them
 	MAX_DEPTH = 16,
-	PADDING = 16,      // bytes that a request may be rounded up by
-	LEAST_PAGE = 1024, // bytes of a page of slots
+	PADDING = 16, // bytes that a request may be rounded up by
 	MAX_VISITS =
 		1 << 14, // of types in a type: with unions in unions they multiply at each depth
 
@@ -457,7 +456,7 @@ struct layout_claim layouts_fit(const struct layouts *layouts, heap_type_id poin
 	    (types->types[pointee].flags & HEAP_TYPE_FLEXIBLE) && stride > 0 &&
 	    size % stride <= slack)
 		return (struct layout_claim){ LAYOUT_EXACT, type, size / stride };
-	if (!layouts->facts[type].is_page || size < LEAST_PAGE)
+	if (!layouts->facts[type].is_page || size < LAYOUT_LEAST_PAGE)
 		fit_flexible(layouts, type, size, slack, &claim);
 	return claim;
 }
@@ -475,7 +474,7 @@ struct layout_claim layouts_fit_weakly(const struct layouts *layouts, heap_type_
 
 	bool is_whole = size % stride <= slack;
 
-	if (layouts->facts[type].is_page && size >= LEAST_PAGE)
+	if (layouts->facts[type].is_page && size >= LAYOUT_LEAST_PAGE)
 		return none;
 	if (!layouts_is_start(interior)) {
 		// A type that is a part of structs elsewhere, such as a list's link, is one here too.

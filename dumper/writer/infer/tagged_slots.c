@@ -8,13 +8,11 @@
 #include "lib/base/hash_table.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum {
-	LEAST_PAGE = 1024, // bytes
-	SAMPLE_WORDS = 8,  // of bits: slots that are looked at for a kind of pages
-	MIN_LOOKED = 16,   // slots of a kind
-	TAGGED = 60,       // per cent of them; free slots are the others
+	SAMPLE_WORDS = 8, // of bits: slots that are looked at for a kind of pages
+	MIN_LOOKED = 16,  // slots of a kind
+	TAGGED = 60,      // per cent of them; free slots are the others
 };
 
 // The pages of one kind of blocks.
@@ -46,7 +44,7 @@ static bool may_be_page(const struct inference *inference, heap_object_id object
 	const struct layouts *layouts = &inference->layouts;
 	heap_type_id type = inference_type(inference, object);
 
-	return objects_size(&inference->capture->objects, object) >= LEAST_PAGE &&
+	return objects_size(&inference->capture->objects, object) >= LAYOUT_LEAST_PAGE &&
 	       inference_prefix(inference, object) == 0 &&
 	       (type == HEAP_NO_TYPE ||
 		(layouts_is_flexible(layouts, type) &&
@@ -180,16 +178,17 @@ static struct heap_error *cut(struct search *search)
 		heap_object_id object = snapshot->edge_target[i];
 		struct pointer pointer = { .target = object,
 					   .interior = snapshot->edge_interior[i] };
-		heap_type_id type, known;
+		heap_type_id example, type, known;
 
 		progress_step();
 		if (!heap_bit_get(search->is_candidate, object))
 			continue;
+		example = search->kinds[kinds_of(inference, object)].example;
+		if (example == HEAP_NO_TYPE)
+			continue;
 		known = pools_type_at(&inference->pools, object, pointer.interior);
 		type = known == HEAP_NO_TYPE || enum_tags_have(&inference->enum_tags, known)
-			       ? read_slot(inference,
-					   search->kinds[kinds_of(inference, object)].example,
-					   object, pointer.interior)
+			       ? read_slot(inference, example, object, pointer.interior)
 			       : HEAP_NO_TYPE;
 		if (type == HEAP_NO_TYPE || type == known)
 			continue;
@@ -223,9 +222,5 @@ struct heap_error *tagged_slots_cut(struct inference *inference, uint64_t *pages
 		else
 			search.kinds[i].example = HEAP_NO_TYPE;
 	}
-	if (!is_told_of_any)
-		return NULL;
-	memset(search.is_candidate, 0, (size_t)objects / 8 + 1);
-	find_candidates(&search);
-	return cut(&search);
+	return is_told_of_any ? cut(&search) : NULL;
 }
