@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * What nodes of one block hold of each other: a pool and its parts are free together.
+ * Finds what the nodes of one block hold of each other: a pool and its parts are free together.
  */
 #include "lib/graph/divided_edges.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * What divided blocks dominate, with their parts.
+ * Finds what divided blocks dominate, with their parts.
  */
 #include "lib/graph/divided_edges.h"
 

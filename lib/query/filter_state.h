@@ -2,7 +2,7 @@
 #ifndef HEAP_FILTER_STATE_H
 #define HEAP_FILTER_STATE_H
 
-/** What a filter consists of, for the files that implement filter.h: one parses it, one tests objects. */
+/** The state of a filter, for the files that implement filter.h: one parses it, one tests objects. */
 
 #include "lib/query/filter.h"
 #include "lib/query/filter_terms.h"

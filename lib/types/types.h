@@ -244,8 +244,8 @@ bool heap_types_visit_pointers(const struct heap_types *types, heap_type_id type
 
 /**
  * True if a struct ends in a flexible array: the last member is an array without length, or of length
- * 0 or 1, as before C99, or of more than 1 GiB, which no block has; or a union of such arrays, which has the smallest of their elements; or a struct
- * that ends in one.
+ * 0 or 1, as before C99, or of more than 1 GiB, which no block has; or a union of such arrays, which has the
+ * smallest of their elements; or a struct that ends in one.
  *
  * @param offset   gets the array's offset; may be NULL
  * @param element  gets its elements' type; may be NULL

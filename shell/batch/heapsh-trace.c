@@ -143,7 +143,7 @@ static bool take_filter(int option, struct options *options)
 	}
 }
 
-// What the value of a filter must be.
+// Says which values a filter takes.
 static const char *filter_value(int option)
 {
 	switch (option) {

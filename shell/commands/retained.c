@@ -98,7 +98,7 @@ static enum command_status retained_by_object(struct session *session,
 
 // --- of all that match ----------------------------------------------------------
 
-// What a set retains, of one type.
+// The objects of one type that a set retains.
 struct type_sum {
 	uint64_t objects;
 	uint64_t bytes;

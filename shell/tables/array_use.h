@@ -33,7 +33,7 @@
 #include "lib/query/filter.h"
 #include "shell/base/session.h"
 
-/** What tells how many elements are used. */
+/** How it is known how many elements are used. */
 enum array_measure {
 	ARRAY_USE_UNKNOWN,
 	ARRAY_USE_BY_SLOTS,

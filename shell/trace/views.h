@@ -40,7 +40,7 @@ void trace_views_lifetimes(struct trace_views *views);
 HEAP_MUST_CHECK
 struct heap_error *trace_views_tree(struct trace_views *views, bool upwards, uint32_t depth);
 
-/** What the snapshot has of the samples: by site, type and holder. */
+/** The samples that the snapshot has, by site, type and holder. */
 HEAP_MUST_CHECK
 struct heap_error *trace_views_holders(struct trace_views *views);
 

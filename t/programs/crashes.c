@@ -34,7 +34,7 @@ static void fill(int group)
 		blocks[group][i] = malloc((size_t)sizes[group]);
 		memset(blocks[group][i], 0, (size_t)sizes[group]);
 	}
-	// What is freed is in a bin, and not live.
+	// Freed blocks are in a bin, and not live.
 	for (int i = 5; i < BLOCKS; i += 100) {
 		free(blocks[group][i]);
 		blocks[group][i] = NULL;

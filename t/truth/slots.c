@@ -282,7 +282,7 @@ int main(void)
 		release(row->items[1]);
 		row->items[1] = number(0);
 	}
-	// What a collector would visit next.
+	// The collector would visit these next.
 	for (size_t i = 0; i < 40; i++) {
 		struct VBasic *basic = (struct VBasic *)globals->items[i];
 

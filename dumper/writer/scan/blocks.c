@@ -232,7 +232,7 @@ static bool is_of_library(const struct image_mapping *mapping, const char *libra
 	return slash && strncmp(slash + 1, library, strlen(library)) == 0;
 }
 
-// What has crashed cannot be started otherwise any more.
+// A process that has crashed cannot be started in another way any more.
 static const char *next_time(const struct image *image)
 {
 	return image->core ? "the next time, " : "";

@@ -112,7 +112,8 @@ static uint64_t end_of_memory(const struct image *image, uint64_t address)
 	return mapping->end;
 }
 
-// Finds where the heap goes on behind memory that the program has taken from the kernel itself: at the first header from which chunks lead to the top, or to a double fence.
+// Finds where the heap goes on behind memory that the program has taken from the kernel itself: at the first
+// header from which chunks lead to the top, or to a double fence.
 HEAP_MUST_CHECK
 static struct heap_error *walk_next_piece(struct glibc_walker *walker, struct glibc_walk *walk,
 					  enum glibc_ending *ending)

@@ -25,12 +25,16 @@ enum {
 	MAX_THREADS = 1 << 17,
 #if defined(__x86_64__)
 	MACHINE = EM_X86_64,
-#define MACHINE_NAME "x86-64"
 #else
 	MACHINE = EM_AARCH64,
-#define MACHINE_NAME "aarch64"
 #endif
 };
+
+#if defined(__x86_64__)
+#define MACHINE_NAME "x86-64"
+#else
+#define MACHINE_NAME "aarch64"
+#endif
 
 #define USER_END (UINT64_C(1) << 56) // of a process's addresses, with page tables of five levels
 
@@ -253,7 +257,7 @@ static struct heap_error *add_segment(struct core *core, const Elf64_Phdr *from)
 	};
 	uint64_t wanted = from->p_filesz < from->p_memsz ? from->p_filesz : from->p_memsz;
 
-	// What is behind is the kernel's, and too near the end of all addresses for sums of them.
+	// Addresses behind it are the kernel's, and too near the end of all addresses to add to them.
 	if (from->p_memsz == 0 || segment.end < segment.start || segment.end > USER_END ||
 	    segment.start % PAGE != 0 || segment.end % PAGE != 0)
 		return NULL;
@@ -479,7 +483,7 @@ HEAP_MUST_CHECK
 static struct heap_error *check_header(int file, Elf64_Ehdr *header, const char *path)
 {
 	memset(header, 0, sizeof(*header));
-	// What all kinds have in common comes first.
+	// The fields that all kinds have in common come first.
 	if (!read_at(file, header, offsetof(Elf64_Ehdr, e_version), 0))
 		return heap_error_create(HEAP_ERROR_FORMAT, "%s: no core file: it has %s bytes",
 					 path, lseek(file, 0, SEEK_END) == 0 ? "no" : "too few");

@@ -12,7 +12,8 @@
  *	                                     neither a fast bin nor a thread's cache holds it
  *
  * glibc_states.h finds the first arenas, glibc_chunks.h walks from chunk to chunk, glibc_mapped.h finds the
- * chunks that have a mapping of their own, glibc_damage.h goes on behind damage, and glibc_free.h removes those in fast bins and caches.
+ * chunks that have a mapping of their own, glibc_damage.h goes on behind damage, and glibc_free.h removes those in
+ * fast bins and caches.
  *
  * Layouts differ between versions, and distributions apply patches. So the layout is told by the
  * structures themselves, and not by a version number.
