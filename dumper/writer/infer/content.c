@@ -64,6 +64,18 @@ void content_read_part(const struct inference *inference, heap_object_id object,
 	*result = (struct content){ object, words, count, start };
 }
 
+bool content_read_value(const struct inference *inference, heap_object_id object, uint64_t offset,
+			heap_type_id type, uint64_t *words, struct content *result)
+{
+	uint64_t size = layouts_size(&inference->layouts, type);
+	uint64_t all = objects_size(&inference->capture->objects, object);
+
+	if (offset > all || size > all - offset)
+		return false;
+	content_read_part(inference, object, offset, size, words, result);
+	return true;
+}
+
 // True for values that programs keep in a void * besides pointers: numbers, and other addresses.
 static bool is_number(uint64_t word)
 {

@@ -52,6 +52,15 @@ void content_read_from(const struct inference *inference, struct pages *pages,
 void content_read_part(const struct inference *inference, heap_object_id object, uint64_t start,
 		       uint64_t size, uint64_t *words, struct content *result);
 
+/**
+ * Reads what would be one value of a type at a place of an object.
+ *
+ * @param words  [CONTENT_WORDS + 1] the caller's
+ * @return false: there is no room for it
+ */
+bool content_read_value(const struct inference *inference, heap_object_id object, uint64_t offset,
+			heap_type_id type, uint64_t *words, struct content *result);
+
 /** True for a string: text up to a NUL, and only NULs or leftovers after it. */
 bool content_is_text(const struct inference *inference, const struct content *content,
 		     uint64_t size);

@@ -359,17 +359,14 @@ static bool may_be_part(const struct search *search, const struct named_pointer 
 {
 	const struct inference *inference = search->inference;
 	heap_type_id part = pools_type_at(&inference->pools, pointer->target, pointer->interior);
-	uint64_t size = layouts_size(&inference->layouts, pointer->type);
 	struct content content;
 
 	if (part != HEAP_NO_TYPE)
 		return part == pointer->type;
-	if (pointer->interior % 8 != 0 ||
-	    size > objects_size(&inference->capture->objects, pointer->target) - pointer->interior)
-		return false;
-	content_read_part(inference, pointer->target, pointer->interior, size, search->words,
-			  &content);
-	return content_score(inference, &content, pointer->type, 1) >= 0;
+	return pointer->interior % 8 == 0 &&
+	       content_read_value(inference, pointer->target, pointer->interior, pointer->type,
+				  search->words, &content) &&
+	       content_score(inference, &content, pointer->type, 1) >= 0;
 }
 
 // The claim on the block that a pointer leads to; LAYOUT_NONE if it cannot be one or several of the struct.

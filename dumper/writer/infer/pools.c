@@ -78,14 +78,11 @@ heap_type_id pools_type_at(const struct pools *pools, heap_object_id object, uin
 static bool may_be_at(const struct inference *inference, heap_object_id object, uint64_t offset,
 		      heap_type_id type)
 {
-	uint64_t size = layouts_size(&inference->layouts, type);
 	uint64_t words[CONTENT_WORDS + 1];
 	struct content content;
 
-	if (size > objects_size(&inference->capture->objects, object) - offset)
-		return false;
-	content_read_part(inference, object, offset, size, words, &content);
-	return content_score(inference, &content, type, 1) >= 0 &&
+	return content_read_value(inference, object, offset, type, words, &content) &&
+	       content_score(inference, &content, type, 1) >= 0 &&
 	       !content_contradicts(inference, &content, type);
 }
 

@@ -103,19 +103,16 @@ static bool is_zero(const struct content *content)
 static heap_type_id read_slot(const struct inference *inference, heap_type_id example,
 			      heap_object_id object, uint64_t offset)
 {
-	uint64_t words[CONTENT_WORDS + 1], size;
+	uint64_t words[CONTENT_WORDS + 1];
 	struct content content;
 	heap_type_id type;
 
 	if (offset % 8 != 0)
 		return HEAP_NO_TYPE;
 	type = enum_tags_read_as(inference, example, inference_address(inference, object) + offset);
-	size = layouts_size(&inference->layouts, type);
 	if (type == HEAP_NO_TYPE || layouts_is_flexible(&inference->layouts, type) ||
-	    offset > inference_size(inference, object) ||
-	    size > inference_size(inference, object) - offset)
+	    !content_read_value(inference, object, offset, type, words, &content))
 		return HEAP_NO_TYPE;
-	content_read_part(inference, object, offset, size, words, &content);
 	return !is_zero(&content) && content_score(inference, &content, type, 1) >= 0
 		       ? type
 		       : HEAP_NO_TYPE;
