@@ -29,6 +29,7 @@ $floor{ssa} = [99.9, 99.9];    # pointers lead into flexible arrays of structs
 $floor{isa} = [100, 100];    # a pointer as a number is the tag, with a flag in it
 $floor{properties} = [99.9, 99.9];    # a class without functions of its own; bytes behind void pointers
 $floor{boxed} = [100, 100];        # tags above addresses
+$floor{heads} = [100, 100];    # tables of pointers in unions, to slabs that nothing else leads to
 $floor{repeated} = [100, 100];    # arrays declared as large as an index allows
 $floor{templates} = [100, 100];    # chunks with their length, slots behind control bytes, new values in arguments
 $floor{erased} = [100, 100];    # what only a function beside a pointer, or contents, tell

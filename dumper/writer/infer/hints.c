@@ -2,6 +2,7 @@
 /*
  * Hints: evidence of typed slots for blocks that they do not name.
  */
+#include "dumper/writer/infer/explained_pointers.h"
 #include "dumper/writer/infer/inference.h"
 #include "dumper/writer/infer/smaller_structs.h"
 
@@ -19,11 +20,12 @@ enum {
 	WEAK_CLAIMS = 32,     // of a block, that are weighed: those with most slots
 	MIN_TELLING_SIZE = 2, // bytes of a type that says something
 	TEXT_SCORE = 3,
-	CHAINED_ELEMENTS = 64,  // of an array, whose pointers to their own kind are examined
-	CHAINS_THAT_AGREE = 16, // for each that does not
-	SCORED_EDGES = 8,       // of a block
-	FRESH_LEAST = 256,      // blocks with new hints that are few
-	FRESH_SHARE = 64,       // and one in so many
+	CHAINED_ELEMENTS = 64,   // of an array, whose pointers to their own kind are examined
+	CHAINS_THAT_AGREE = 16,  // for each that does not
+	SCORED_EDGES = 8,        // of a block
+	EXPLAINED_ALL = 1 << 20, // pointers: more than any score of contents
+	FRESH_LEAST = 256,       // blocks with new hints that are few
+	FRESH_SHARE = 64,        // and one in so many
 };
 
 struct heap_error *hints_init(struct hints *hints, heap_object_id objects)
@@ -712,34 +714,18 @@ static bool is_better(const struct inference *inference, const struct weak_claim
 	return compound != best_compound ? compound : one->count > best->count;
 }
 
-// Counts the first pointers of a block for which a type has one.
-static uint32_t count_explained(const struct inference *inference, heap_object_id object,
-				heap_type_id type)
-{
-	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
-	const struct heap_slots *slots = heap_slot_table_get(&inference->layouts.slots, type);
-	uint32_t first = snapshot->edge_first[object], end = snapshot->edge_first[object + 1];
-	uint64_t stride = layouts_size(&inference->layouts, type);
-	uint64_t prefix = inference_prefix(inference, object);
-	uint32_t count = 0;
-
-	for (uint32_t i = first; slots && stride > 0 && i < end && i < first + SCORED_EDGES; i++) {
-		uint64_t offset = snapshot->edge_slot[i] * UINT64_C(8);
-		uint32_t slot;
-
-		progress_step();
-		count += offset >= prefix &&
-			 heap_slots_at(slots, (offset - prefix) % stride, &slot) > slot;
-	}
-	return count;
-}
-
-// Scores an alternative of a union, whose members may agree equally well with the contents: then the one
-// that explains more pointers is better.
+// Scores an alternative of a union. One that has a number where there is a pointer is worse than those that do
+// not: structs with pointers would get more points than the array of pointers that they are held against. Then come the
+// contents; members may agree equally well with them: then the one that explains more pointers is better.
 static int score_alternative(const struct inference *inference, heap_object_id object,
 			     const struct layout_claim *claim, int score)
 {
-	return score * (SCORED_EDGES + 1) + (int)count_explained(inference, object, claim->type);
+	struct explained_pointers explained =
+		explained_pointers_find(inference, object, claim->type);
+	bool explains_all = explained.count == explained.asked || claim->fit == LAYOUT_TEXT;
+
+	return score * (EXPLAINED_ASKED + 1) + (int)explained.count +
+	       (explains_all ? EXPLAINED_ALL : 0);
 }
 
 // The best reading; among a union's alternatives, the one that agrees best.

@@ -2,6 +2,7 @@
 #include "dumper/writer/infer/pointer_tables.h"
 
 #include "dumper/writer/base/progress.h"
+#include "dumper/writer/infer/explained_pointers.h"
 #include "dumper/writer/infer/inference.h"
 #include "dumper/writer/infer/majority.h"
 #include "dumper/writer/infer/sampler.h"
@@ -15,6 +16,8 @@ enum {
 	MOST = 8,         // of so many, all but one
 	MIN_PAIR = 2,     // pointers that show whether they lead to values of one size
 	FEW = 8,          // that are enough for that
+	READ = 32,        // pointers whose targets are read
+	MIN_READ = 2,     // of these, to say anything
 };
 
 // The targets of the pointers of a table.
@@ -134,15 +137,41 @@ enum word {
 	PROVED,
 };
 
+// True if where most pointers of a table lead, no value of their pointee can be: by its contents.
+static bool are_contradicted(const struct inference *inference, heap_object_id table,
+			     heap_type_id pointee, uint64_t *words)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	uint32_t first = snapshot->edge_first[table], end = snapshot->edge_first[table + 1];
+	struct sampler sampler = sampler_of((end - first) / READ + 1);
+	uint32_t read = 0, against = 0;
+
+	for (uint32_t i = first; i < end; i++) {
+		heap_object_id target = snapshot->edge_target[i];
+		uint64_t interior = snapshot->edge_interior[i],
+			 prefix = inference_prefix(inference, target);
+		struct content content;
+
+		if (!sampler_takes(&sampler) || interior == UINT32_MAX || interior < prefix ||
+		    !content_read_value(inference, target, interior - prefix, pointee, words,
+					&content))
+			continue;
+		read++;
+		against += content_score(inference, &content, pointee, 1) < 0;
+	}
+	return read >= MIN_READ && against * 2 > read;
+}
+
 static enum word ask(const struct inference *inference, heap_object_id object, heap_type_id type,
 		     uint64_t *words)
 {
+	struct explained_pointers explained = explained_pointers_find(inference, object, type);
 	heap_type_id pointee = struct_of(inference, type);
 	struct layout_claim claim = inference_fit_weakly(inference, type, 0, object);
 	struct content content;
 	struct tally tally;
 
-	if (claim.fit == LAYOUT_NONE || claim.type != type ||
+	if (claim.fit == LAYOUT_NONE || claim.type != type || explained.count < explained.asked ||
 	    pointer_tables_lead_astray(inference, object, type))
 		return REFUTED;
 	content_read(inference, object, words, &content);
@@ -152,7 +181,7 @@ static enum word ask(const struct inference *inference, heap_object_id object, h
 		return POSSIBLE;
 	tally = count_targets(inference, object, pointee);
 	if (tally.known < MIN_POINTERS)
-		return POSSIBLE;
+		return are_contradicted(inference, object, pointee, words) ? REFUTED : POSSIBLE;
 	return tally.agreeing * MOST >= tally.known * (MOST - 1) ? PROVED : REFUTED;
 }
 

@@ -2,6 +2,7 @@
 #include "dumper/writer/infer/proven_arrays.h"
 
 #include "dumper/writer/base/progress.h"
+#include "dumper/writer/infer/hinted_elements.h"
 #include "dumper/writer/infer/inference.h"
 #include "dumper/writer/infer/sampler.h"
 
@@ -143,29 +144,61 @@ static bool has_addresses(const struct inference *inference,
 	return true;
 }
 
+// Fits an array of a type to a block. @return false: it can be none
+static bool fit_array(const struct inference *inference, heap_type_id type, heap_object_id object,
+		      struct layout_claim *result)
+{
+	const struct layouts *layouts = &inference->layouts;
+
+	*result = inference_fit_weakly(inference, type, 0, object);
+	return (result->fit == LAYOUT_ARRAY || result->fit == LAYOUT_SLACK) &&
+	       result->type == type && result->elements >= MIN_ELEMENTS &&
+	       !layouts_is_flexible(layouts, type) && !layouts_is_link(layouts, type) &&
+	       !enum_tags_refute_array(inference, type, inference_address(inference, object),
+				       result->elements);
+}
+
 // The array of a hint's type that a block is, if it proves to be; else its fit is LAYOUT_NONE.
 HEAP_MUST_CHECK
 static struct heap_error *prove(struct inference *inference, const struct hint *hint,
 				struct layout_claim *result)
 {
-	const struct layouts *layouts = &inference->layouts;
-	struct layout_claim claim = inference_fit_weakly(inference, hint->type, 0, hint->object);
 	const struct heap_repetition *repetition;
-	uint64_t size = layouts_size(layouts, hint->type) * claim.elements;
+	struct layout_claim claim;
+	uint64_t size;
 	struct tally tally;
 
 	result->fit = LAYOUT_NONE;
-	if ((claim.fit != LAYOUT_ARRAY && claim.fit != LAYOUT_SLACK) || claim.type != hint->type ||
-	    claim.elements < MIN_ELEMENTS || layouts_is_flexible(layouts, hint->type) ||
-	    layouts_is_link(layouts, hint->type) ||
-	    enum_tags_refute_array(inference, hint->type,
-				   inference_address(inference, hint->object), claim.elements))
+	if (!fit_array(inference, hint->type, hint->object, &claim))
 		return NULL;
 	HEAP_TRY(heap_repetitions_find(&inference->repetitions, hint->type, &repetition));
 	if (!heap_repetition_has_slots(repetition))
 		return NULL;
+	size = layouts_size(&inference->layouts, hint->type) * claim.elements;
 	tally = count_pointers(inference, repetition, hint->object, size);
 	if (is_convincing(&tally) && has_addresses(inference, repetition, hint->object, size))
+		*result = claim;
+	return NULL;
+}
+
+// The same of a slab to whose elements pointers lead, perhaps to none of them first.
+HEAP_MUST_CHECK
+static struct heap_error *prove_slab(struct inference *inference, heap_object_id object,
+				     struct layout_claim *result)
+{
+	heap_type_id type = hinted_elements_find(inference, object);
+	const struct heap_repetition *repetition;
+	struct layout_claim claim;
+	struct tally tally;
+
+	result->fit = LAYOUT_NONE;
+	if (type == HEAP_NO_TYPE || !fit_array(inference, type, object, &claim))
+		return NULL;
+	HEAP_TRY(heap_repetitions_find(&inference->repetitions, type, &repetition));
+	tally = count_pointers(inference, repetition, object,
+			       layouts_size(&inference->layouts, type) * claim.elements);
+	if (tally.elsewhere * STRAY <= tally.agreeing &&
+	    hinted_elements_agree(inference, object, type, claim.elements))
 		*result = claim;
 	return NULL;
 }
@@ -195,6 +228,8 @@ static struct heap_error *claim_block(struct inference *inference, heap_object_i
 			return NULL;
 		found = claim;
 	}
+	if (found.fit == LAYOUT_NONE)
+		HEAP_TRY(prove_slab(inference, object, &found));
 	if (found.fit == LAYOUT_NONE)
 		return NULL;
 	++*claimed;
