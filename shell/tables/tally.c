@@ -99,13 +99,19 @@ static const char *module_name(struct session *session, heap_site_id site)
 	return module == HEAP_NO_INDEX ? "no module" : describe_module(session, module);
 }
 
+// Code that is not known is described by how the snapshot was taken, which tells no blocks apart.
+static const char *site_name(const struct tally *tally, struct session *session, heap_site_id site)
+{
+	if (tally->by == TALLY_MODULE)
+		return module_name(session, site);
+	return session->snapshot->sites[site].address == 0 ? "" : describe_site(session, site);
+}
+
 // Sites of one line are one, and so are they where the module lies elsewhere.
 static uint64_t site_key(struct tally *tally, struct session *session, heap_site_id site)
 {
 	if (!tally->site_keys[site])
-		tally->site_keys[site] =
-			hash_name(tally->by == TALLY_MODULE ? module_name(session, site)
-							    : describe_site(session, site));
+		tally->site_keys[site] = hash_name(site_name(tally, session, site));
 	return tally->site_keys[site];
 }
 

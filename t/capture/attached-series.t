@@ -30,6 +30,7 @@ for my $i (0 .. 3) {
     push @file, $file;
     sleep 0.02;
 }
+my $has_core = system("gcore -o $program->{directory}/core $pid >/dev/null 2>&1") == 0;
 close $program->{in};
 waitpid $pid, 0;
 
@@ -81,6 +82,20 @@ unlike $text, qr/code that is not known/, 'diff: no sites';
 is((run('diff', @file[0, 0]))[1], 1, 'diff: nothing has changed');
 like scalar run('evolution', '--by', 'site', @file), qr/^rounds: bytes by site \(sites are not known\)$/m, 'evolution --by site: says so';
 unlike scalar run('evolution', '--by', 'type', @file), qr/not known/, 'evolution --by type: nothing is missing';
+
+# --- with a core file of the same moment as the last: how a snapshot was taken tells no blocks apart
+
+SKIP: {
+    skip 'no gcore', 6 unless $has_core;
+    my $core = "$program->{directory}/core.snap";
+    is system("$build/heapsnap core --file $core $program->{directory}/core.$pid >/dev/null"), 0, 'a core file: a snapshot';
+    for my $by ('kind', 'site') {
+        ($text, $status) = run('diff', '--by', $by, $file[3], $core);
+        unlike $text, qr/^ +[-+]/m, "diff --by $by, with a core file: no kind has changed";
+        is $status, 1, "diff --by $by, with a core file: status";
+    }
+    like scalar run('diff', $file[0], $core), qr/^ +\+300 +\S+ KiB +300 +0 +100 +0  struct leaf$/m, 'diff, with a core file: leaves';
+}
 
 my ($object) = scalar(Heapsh::ask($file[3], 'find', 'type', 'struct counter')) =~ /(0x[0-9a-f]+)/;
 my @shown = map { s/^\s+//r } split /\n/, scalar Heapsh::ask($file[3], 'show', $object);
