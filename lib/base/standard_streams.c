@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,8 +17,24 @@ static struct {
 	bool is_told;
 } streams;
 
+static void do_nothing(int number)
+{
+	(void)number;
+}
+
+// Beyond a limit of the file's size, writing fails then, which is told like a full disk. A handler is not
+// passed on to programs that are started, unlike SIG_IGN.
+static void survive_size_limits(void)
+{
+	struct sigaction action;
+
+	if (sigaction(SIGXFSZ, NULL, &action) == 0 && action.sa_handler == SIG_DFL)
+		signal(SIGXFSZ, do_nothing);
+}
+
 void heap_standard_streams_open(void)
 {
+	survive_size_limits();
 	for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++) {
 		// For the wrong direction: using it is the same error as before.
 		int direction = i == STDIN_FILENO ? O_WRONLY : O_RDONLY;

@@ -39,9 +39,6 @@ static void watch_signals(void)
 		if (sigaction(numbers[i], NULL, &action) == 0 && action.sa_handler == SIG_DFL)
 			signal(numbers[i], remove_pending);
 	}
-	// Beyond a limit of the file's size writing fails then, which is told like a full disk.
-	if (sigaction(SIGXFSZ, NULL, &action) == 0 && action.sa_handler == SIG_DFL)
-		signal(SIGXFSZ, SIG_IGN);
 }
 
 // So that none comes after a file is made and before it is known to be pending.

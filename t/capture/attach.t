@@ -43,6 +43,8 @@ sub is_whole { my ($text, $status) = $_[0]->finish; is $text, $_[1], $_[2]; is $
     is $info->{allocators}, 'glibc', 'info: the allocator';
     like scalar Heapsh::ask($file, 'info'), qr/^taken +by heapsnap attach; blocks are those of glibc\n +Not known: where and when/m,
         'info: as text';
+    is attach_by([qw(sh -c 'ulimit -f 4; exec "$@"' sh)], $program), undef, 'a limit of the size of files: no snapshot';
+    like $output, qr/^heapsnap: a description of the process: File too large\n\z/, '... and it says so';
     my ($block) = sort keys %{ Heapsh::blocks_of($file) };
     like scalar Heapsh::ask($file, "show $block"), qr/^  where and when it was allocated is not known; /m,
         'show: where and when is not known';

@@ -183,6 +183,10 @@ SKIP: {
         is $said, "heapsnap: $directory/little.snap: out of memory: heapsnap-writer may use 29.3 MiB of address space (ulimit -v)\n",
             'a limit of addresses: whose it is';
     }
+    $said = `bash -c 'ulimit -f 4; exec $build/heapsnap core --file $directory/little.snap $core' 2>&1`;
+    is $said, "heapsnap: a description of the process: File too large\n", 'a limit of the size of files: what it is';
+    is $?, 1 << 8, '... and no signal ends it';
+    ok !-e "$directory/little.snap", '... and nothing is left';
     (my $elsewhere, $output) = take($core, '--sysroot', $directory);
     ok $elsewhere, 'files that are not in the sysroot';
     like $output, qr{^heapsnap: (\d+) of \1 modules lack their files, so names and types: \Q$directory\E/\S+/live-blocks: No such file or directory; see --exe and --sysroot$}m,

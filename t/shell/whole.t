@@ -67,6 +67,13 @@ for my $name (sort keys %writer) {
     }
 }
 
+# What a line of the shell is sent to: the shell goes on.
+{
+    my ($out, $err) = Sample::run("find > $directory/short.txt\nfind --count\nquit\n", 'sh', '-c', 'ulimit -f 4; exec "$@"', 'sh', "$build/heapsh", '-q', $large);
+    is $err, "heapsh: cannot write to $directory/short.txt: File too large\n", 'a line of heapsh: says so';
+    like $out, qr/\S/, '... and the next line is done';
+}
+
 # A file that is there stays until the new one is whole, and keeps its mode; a link leads to it.
 {
     my $small = Sample::make();
