@@ -439,6 +439,34 @@ static void fill_costs(const struct capture *capture, struct heap_info *info)
 	info->copied_bytes = bounds_copied(capture->image.pid, (pid_t)info->pid);
 }
 
+static enum heap_fault fault_of(const siginfo_t *cause)
+{
+	if (cause->si_code <= 0 || (cause->si_signo != SIGSEGV && cause->si_signo != SIGBUS))
+		return HEAP_FAULT_NONE;
+	if (cause->si_code == SI_KERNEL)
+		return HEAP_FAULT_UNKNOWN;
+	if (cause->si_signo == SIGBUS)
+		return cause->si_code == BUS_ADRERR ? HEAP_FAULT_NO_FILE : HEAP_FAULT_OTHER;
+	return cause->si_code == SEGV_MAPERR   ? HEAP_FAULT_UNMAPPED
+	       : cause->si_code == SEGV_ACCERR ? HEAP_FAULT_FORBIDDEN
+					       : HEAP_FAULT_OTHER;
+}
+
+// A signal that a process sends itself, as abort(3) does, is told by its stack.
+static void fill_cause(const struct capture *capture, struct heap_info *info)
+{
+	const siginfo_t *cause = &capture->core.cause;
+
+	if (cause->si_signo == 0)
+		return;
+	info->fault = fault_of(cause);
+	if (info->fault != HEAP_FAULT_NONE && info->fault != HEAP_FAULT_UNKNOWN)
+		info->fault_address = (uint64_t)(uintptr_t)cause->si_addr;
+	if (cause->si_code <= 0 && cause->si_pid > 0 &&
+	    (uint32_t)cause->si_pid != capture->core.pid)
+		info->sender = (uint64_t)cause->si_pid;
+}
+
 static void fill_info(const struct capture *capture, struct texts *texts, struct heap_info *info)
 {
 	const struct heapsnap_process *process = &capture->process;
@@ -489,6 +517,7 @@ static void fill_info(const struct capture *capture, struct texts *texts, struct
 		.trace_start_ns = has_trace ? process->traced.start_ns : 0,
 	};
 	fill_costs(capture, info);
+	fill_cause(capture, info);
 	for (uint32_t i = 0; i < process->thread_count; i++)
 		info->missed_threads += capture->snapshot.threads[i].state == HEAP_THREAD_MISSING;
 }

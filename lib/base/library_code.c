@@ -67,3 +67,16 @@ bool heap_is_library_header(const char *file)
 	}
 	return false;
 }
+
+bool heap_is_library_module(const char *file)
+{
+	static const char *const names[] = { "libc.so",   "libc-2",  "ld-linux",
+					     "ld-musl",   "libm.so", "libpthread",
+					     "libstdc++", "libc++",  "libgcc_s" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (has_prefix(file, names[i]))
+			return true;
+	}
+	return false;
+}

@@ -22,4 +22,11 @@ bool heap_is_library_function(const char *name);
  */
 bool heap_is_library_header(const char *file);
 
+/**
+ * True for a module of the standard libraries of C and C++, and for the dynamic linker.
+ *
+ * @param file  its name without directories: "libc.so.6"
+ */
+bool heap_is_library_module(const char *file);
+
 #endif

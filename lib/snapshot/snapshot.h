@@ -231,6 +231,16 @@ enum heap_origin {
 	HEAP_ORIGIN_TRACED,   /**< by libheapsnap-trace.so in the process: nor these */
 };
 
+/** Why the processor could not access memory, so that a process was ended. */
+enum heap_fault {
+	HEAP_FAULT_NONE,      /**< that was not the cause */
+	HEAP_FAULT_UNMAPPED,  /**< nothing is mapped there */
+	HEAP_FAULT_FORBIDDEN, /**< it may not be accessed so: written to, or executed */
+	HEAP_FAULT_NO_FILE, /**< the file that is mapped there ends before, or could not be read */
+	HEAP_FAULT_UNKNOWN, /**< at no address that a program can have; which is not known */
+	HEAP_FAULT_OTHER,
+};
+
 /** Scalars; strings are owned by the snapshot and never NULL. */
 struct heap_info {
 	const char *program; /**< file name of the executable */
@@ -264,7 +274,10 @@ struct heap_info {
 	uint64_t origin;         /**< enum heap_origin: what is therefore known */
 	uint64_t
 		taken; /**< enum heap_origin: by whom; other than origin if the library was there */
-	uint64_t signal; /**< of a core file: that ended the process; 0: none */
+	uint64_t signal;        /**< of a core file: that ended the process; 0: none */
+	uint64_t fault;         /**< enum heap_fault, of that signal */
+	uint64_t fault_address; /**< that was accessed, if the fault has one */
+	uint64_t sender; /**< process id of another process that sent the signal; 0: none did */
 	uint64_t oldest; /**< it has so many of the oldest samples and a path to each; 0: all */
 	/* Without the library: */
 	const char *allocators; /**< those whose structures told the blocks, "glibc"; "": none */

@@ -23,6 +23,7 @@ const struct heap_info_key heap_info_numbers[] = {
 	KEY(steps),         KEY(stop_calls),     KEY(origin),
 	KEY(signal),        KEY(taken),          KEY(oldest),
 	KEY(core_bytes),    KEY(missing_bytes),  KEY(lost_bytes),
+	KEY(fault),         KEY(fault_address),  KEY(sender),
 };
 const size_t heap_info_number_count = sizeof(heap_info_numbers) / sizeof(heap_info_numbers[0]);
 

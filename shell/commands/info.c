@@ -5,6 +5,7 @@
 #include "lib/snapshot/unreadable.h"
 #include "shell/command.h"
 #include "shell/print/describe.h"
+#include "shell/print/ending.h"
 #include "shell/base/format.h"
 
 #include <inttypes.h>
@@ -123,22 +124,6 @@ static void info_missing(struct session *session)
 			    "certainly leaked.\n");
 }
 
-// The first thread of a core file is the one that got the signal.
-static void info_end(struct session *session)
-{
-	const struct heap_snapshot *snapshot = session->snapshot;
-	bool has_frame = snapshot->thread_count > 0 && snapshot->threads[0].frames > 0;
-
-	output_text(session->output, "ended     by signal %" PRIu64 ", %s", snapshot->info.signal,
-		    strsignal((int)snapshot->info.signal));
-	if (snapshot->thread_count > 0)
-		output_text(session->output, ", in %s%s%s", describe_named_thread(session, 0),
-			    has_frame ? ": " : "",
-			    has_frame ? describe_frame(session, snapshot->threads[0].first_frame)
-				      : "");
-	output_text(session->output, "\n");
-}
-
 // Says what is unknown of a process that was not started with the library.
 static void info_origin(struct session *session)
 {
@@ -167,8 +152,7 @@ static void info_origin(struct session *session)
 	if (info->origin == HEAP_ORIGIN_LIBRARY && taken != HEAP_ORIGIN_LIBRARY)
 		output_text(output, "taken     %s; it ran under heapsnap, so nothing is missing\n",
 			    how);
-	if (info->signal)
-		info_end(session);
+	ending_print(session);
 	if (info->origin == HEAP_ORIGIN_LIBRARY)
 		return;
 	output_text(output,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/words/variable.h"
 
+#include "lib/base/library_code.h"
 #include "lib/types/short_name.h"
 
 #include <string.h>
@@ -39,15 +40,8 @@ bool variable_is_own(const struct heap_snapshot *snapshot, heap_root_id root)
 
 static bool is_of_runtime(const char *module)
 {
-	static const char *const names[] = { "libc.so",  "libc-2",     "ld-linux",  "ld-musl",
-					     "libm.so",  "libpthread", "libstdc++", "libc++",
-					     "libgcc_s", "libheapsnap" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		if (strncmp(module, names[i], strlen(names[i])) == 0)
-			return true;
-	}
-	return false;
+	return heap_is_library_module(module) ||
+	       strncmp(module, "libheapsnap", strlen("libheapsnap")) == 0;
 }
 
 bool variable_holds_object(const struct heap_snapshot *snapshot, heap_root_id root)

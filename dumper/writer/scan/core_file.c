@@ -162,12 +162,23 @@ static struct heap_error *note_files(struct core *core, const uint8_t *bytes, si
 	return NULL;
 }
 
+// The first thread's is the one that ended the process.
+static void note_cause(struct core *core, const uint8_t *bytes, size_t size)
+{
+	siginfo_t cause = { 0 };
+
+	if (size < sizeof(cause.si_signo) || core->threads.count > 1)
+		return;
+	memcpy(&cause, bytes, size < sizeof(cause) ? size : sizeof(cause));
+	core->signal = ends_with_core(cause.si_signo) ? cause.si_signo : 0;
+	if (size >= sizeof(cause) && core->signal != 0)
+		core->cause = cause;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *read_note(struct core *core, uint32_t type, const uint8_t *bytes,
 				    size_t size, struct mapped_files *files)
 {
-	int32_t signal;
-
 	switch (type) {
 	case NT_PRSTATUS:
 		return add_thread(core, bytes, size);
@@ -183,10 +194,7 @@ static struct heap_error *read_note(struct core *core, uint32_t type, const uint
 	case NT_FILE:
 		return note_files(core, bytes, size, files);
 	case NT_SIGINFO:
-		if (size >= sizeof(signal) && core->threads.count <= 1) {
-			memcpy(&signal, bytes, sizeof(signal));
-			core->signal = ends_with_core(signal) ? signal : 0;
-		}
+		note_cause(core, bytes, size);
 		return NULL;
 	default:
 		return NULL;

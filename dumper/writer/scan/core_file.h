@@ -16,6 +16,7 @@
 #include "dumper/base/protocol.h"
 #include "lib/base/array.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -37,7 +38,8 @@ struct core {
 	struct HEAP_ARRAY(struct heapsnap_thread) threads;
 	uint64_t random, entry; /**< addresses of AT_RANDOM and AT_ENTRY; 0: not known */
 	uint32_t pid;
-	int signal; /**< that ended the process; 0: none */
+	int signal;      /**< that ended the process; 0: none */
+	siginfo_t cause; /**< of that signal; si_signo is 0 if it is not known */
 	char program[17];
 	char command[81];
 	uint64_t expected;            /**< bytes of memory that the file should have */
