@@ -153,6 +153,9 @@ struct heap_thread {
 	uint32_t frames;      /**< innermost first */
 	uint64_t stack_start; /**< stack pointer */
 	uint64_t stack_end;   /**< of its mapping */
+	uint32_t skipped;     /**< frames that are left out of a deep stack */
+	uint32_t
+		skipped_at; /**< number of those that come before them; if that is all, there may be more */
 };
 
 enum heap_frame_flags {

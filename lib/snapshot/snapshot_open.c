@@ -139,7 +139,8 @@ static struct heap_error *check_threads(const struct heap_snapshot *snapshot)
 			return heap_section_damaged(HEAP_TAG_THREADS,
 						    "a thread is in an unknown state");
 		if (thread->first_frame > snapshot->frame_count ||
-		    thread->frames > snapshot->frame_count - thread->first_frame)
+		    thread->frames > snapshot->frame_count - thread->first_frame ||
+		    thread->skipped_at > thread->frames)
 			return heap_section_damaged(HEAP_TAG_THREADS,
 						    "a thread's frames do not exist");
 	}

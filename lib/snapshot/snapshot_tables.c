@@ -70,10 +70,11 @@ static const struct heap_field frames[] = {
 };
 
 static const struct heap_field threads[] = {
-	FIELD(heap_thread, tid, NUMBER),       FIELD(heap_thread, name, STRING),
-	FIELD(heap_thread, state, NUMBER),     FIELD(heap_thread, first_frame, NUMBER),
-	FIELD(heap_thread, frames, NUMBER),    FIELD(heap_thread, stack_start, NUMBER),
-	FIELD(heap_thread, stack_end, NUMBER),
+	FIELD(heap_thread, tid, NUMBER),        FIELD(heap_thread, name, STRING),
+	FIELD(heap_thread, state, NUMBER),      FIELD(heap_thread, first_frame, NUMBER),
+	FIELD(heap_thread, frames, NUMBER),     FIELD(heap_thread, stack_start, NUMBER),
+	FIELD(heap_thread, stack_end, NUMBER),  FIELD(heap_thread, skipped, NUMBER),
+	FIELD(heap_thread, skipped_at, NUMBER),
 };
 
 static const struct heap_field roots[] = {

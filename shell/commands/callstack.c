@@ -182,6 +182,22 @@ struct heap_error *command_check_thread(const struct session *session, uint64_t 
 				 "--thread %" PRIu64 ": no such thread; `info` lists them", tid);
 }
 
+// Numbers are those of the stack, of which some frames may be left out.
+static void print_frames(struct session *session, const struct held *held,
+			 const struct heap_thread *thread)
+{
+	for (uint32_t i = 0; i <= thread->frames; i++) {
+		uint32_t skipped = i >= thread->skipped_at ? thread->skipped : 0;
+
+		if (thread->skipped > 0 && i == thread->skipped_at)
+			output_text(session->output,
+				    "  … %s%" PRIu32 " frames are left out, and their variables\n",
+				    i == thread->frames ? "at least " : "", thread->skipped);
+		if (i < thread->frames)
+			print_frame(session, held, thread->first_frame + i, i + skipped);
+	}
+}
+
 static enum command_status callstack_run(struct session *session, int argc, char **argv)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
@@ -215,9 +231,9 @@ static enum command_status callstack_run(struct session *session, int argc, char
 		output_string(output, "name", heap_snapshot_string(snapshot, thread->name));
 		held_json(session, held.by_thread, i);
 		output_open_array(output, "frames");
-		for (uint32_t j = 0; j < thread->frames; j++)
-			print_frame(session, &held, thread->first_frame + j, j);
+		print_frames(session, &held, thread);
 		output_close(output);
+		output_number(output, "skipped_frames", thread->skipped);
 		output_close(output);
 	}
 	output_close(output);

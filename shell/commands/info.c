@@ -288,6 +288,15 @@ static void info_thread_states(struct session *session)
 	output_number(session->output, "threads_with_unknown_registers", count[1] + count[2]);
 }
 
+static const char *describe_skipped(struct session *session, const struct heap_thread *thread)
+{
+	return thread->skipped
+		       ? session_format(session, "; %" PRIu32 "%s in between are left out",
+					thread->skipped,
+					thread->skipped_at == thread->frames ? " or more" : "")
+		       : "";
+}
+
 static void info_threads(struct session *session)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
@@ -302,9 +311,10 @@ static void info_threads(struct session *session)
 			describe_name(session, heap_snapshot_string(snapshot, thread->name));
 
 		if (i < MAX_THREADS)
-			output_text(output, "  %" PRIu32 "%s%s: %s, %" PRIu32 " frame%s\n",
+			output_text(output, "  %" PRIu32 "%s%s: %s, %" PRIu32 " frame%s%s\n",
 				    thread->tid, *name ? " " : "", name, state, thread->frames,
-				    format_plural(thread->frames));
+				    format_plural(thread->frames),
+				    describe_skipped(session, thread));
 		output_open_object(output, NULL);
 		output_number(output, "tid", thread->tid);
 		output_string(output, "name", heap_snapshot_string(snapshot, thread->name));

@@ -276,6 +276,14 @@ static const struct heap_thread *thread_of(struct sql_cursor *cursor, uint64_t f
 	return NULL;
 }
 
+// As callstack numbers it: of a deep stack, frames are left out.
+static uint64_t number_of_frame(const struct heap_thread *thread, uint64_t frame)
+{
+	uint64_t number = frame - thread->first_frame;
+
+	return number >= thread->skipped_at ? number + thread->skipped : number;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *frame_column(struct sql_cursor *cursor, uint64_t row, int column,
 				       sqlite3_context *result)
@@ -292,8 +300,8 @@ static struct heap_error *frame_column(struct sql_cursor *cursor, uint64_t row, 
 	else if (column >= FRAME_PLACE)
 		sql_result_place(result, session, &place, column - FRAME_PLACE);
 	else if (thread)
-		sql_result_count(result,
-				 column == FRAME_THREAD ? thread->tid : row - thread->first_frame);
+		sql_result_count(result, column == FRAME_THREAD ? thread->tid
+								: number_of_frame(thread, row));
 	return NULL;
 }
 

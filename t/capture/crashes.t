@@ -124,7 +124,7 @@ SKIP: {
     ok $file, 'overflows: a snapshot' or diag($said), last;
     are_found($file, $live, 'overflows');
     my ($only) = Heapsh::content("$directory/live") =~ /^(\S+)/;
-    like scalar Heapsh::ask($file, "path 0x$only"), qr/^the stack of thread \d+\n/, 'overflows: the stack holds what it did';
+    like scalar Heapsh::ask($file, "path 0x$only"), qr/^the local variable only of overflow \(crashes\.c:\d+\), thread \d+\n/, 'overflows: who began to recurse is known, and what it held';
     unlike scalar Heapsh::ask($file, 'info'), qr/^doubts/m, 'overflows: the stack is no memory of another allocator';
 }
 

@@ -10,7 +10,9 @@
 #include <sys/mman.h>
 
 enum {
-	MAX_FRAMES = 4096, // of a thread; what lies above is still searched
+	MAX_FRAMES = 4096,     // of a thread, innermost ones; what lies above is still searched
+	OUTERMOST_FRAMES = 64, // likewise, of a deeper stack
+	MAX_SKIPPED = 1 << 22, // between these
 	MAX_INLINED = 32,
 	// A leaf function may use this much below the stack pointer (System V ABI, AMD64
 	// supplement, 3.2.2).
@@ -40,6 +42,8 @@ struct walk {
 	bool exact_pc; // not a return address: innermost, or interrupted by a signal
 	bool guessed;
 	uint32_t claimed_registers; // of the innermost frame, by variables
+	uint64_t last_sp;           // of the frame before; 0: there was none
+	bool was_exact;             // its pc
 };
 
 static bool read_memory(void *context, uint64_t address, void *buffer, size_t size)
@@ -265,61 +269,106 @@ static struct heap_error *add_registers(struct walk *walk, uint32_t frame)
 	return NULL;
 }
 
-HEAP_MUST_CHECK
-static struct heap_error *walk_thread(struct walk *walk)
+// A frame that the walk has come to, and its caller's registers.
+struct position {
+	struct walk before;
+	struct module *module;
+	uint64_t pc, cfa;
+	bool has_caller;
+	struct heap_dwarf_registers caller;
+};
+
+// Steps over one frame. @return false if there is none
+static bool advance(struct walk *walk, struct position *at)
 {
-	struct capture *capture = walk->capture;
-	uint64_t last_sp = 0;
-	bool was_exact = false; // the pc of the frame before
+	uint64_t pc = walk->registers.value[HEAP_DWARF_REGISTER_PC];
+	uint64_t sp = walk->registers.value[HEAP_DWARF_REGISTER_SP];
 
-	for (int depth = 0; depth < MAX_FRAMES; depth++) {
-		uint64_t pc = walk->registers.value[HEAP_DWARF_REGISTER_PC];
-		uint64_t sp = walk->registers.value[HEAP_DWARF_REGISTER_SP];
-		struct module *module =
-			modules_find_code(&capture->modules, walk->exact_pc ? pc : pc - 1);
-		struct walk before = *walk;
-		uint32_t first_frame = capture->snapshot.frame_count;
-		uint64_t cfa;
+	// Stacks grow down: the caller's frame lies above. A signal handler may have a stack of
+	// its own, sigaltstack(2). A leaf function may have no frame: where the return address
+	// is in a register, the stack pointer is then its caller's, too.
+	if ((pc == 0 && !walk->exact_pc) ||
+	    (walk->last_sp != 0 && !walk->exact_pc &&
+	     (sp < walk->last_sp || (sp == walk->last_sp && !walk->was_exact))))
+		return false;
+	walk->last_sp = sp;
+	walk->was_exact = walk->exact_pc;
+	at->module = modules_find_code(&walk->capture->modules, walk->exact_pc ? pc : pc - 1);
+	at->before = *walk;
+	at->pc = pc;
+	at->has_caller = step(walk, at->module, pc, &at->cfa);
+	if (pc == 0 && !at->has_caller)
+		return false;
+	// A signal's trampoline: its address follows no call, but begins a function.
+	if (at->has_caller && walk->exact_pc)
+		at->before.exact_pc = true;
+	at->before.guessed = walk->guessed;
+	if (walk->guessed && !(at->before.registers.known >> HEAP_DWARF_REGISTER_FRAME & 1) &&
+	    at->has_caller) {
+		// Its variables are relative to the guessed frame pointer.
+		at->before.registers.known |= UINT64_C(1) << HEAP_DWARF_REGISTER_FRAME;
+		at->before.registers.value[HEAP_DWARF_REGISTER_FRAME] = at->cfa - 16;
+	}
+	at->caller = walk->registers;
+	return true;
+}
 
-		// Stacks grow down: the caller's frame lies above. A signal handler may have a stack of
-		// its own, sigaltstack(2). A leaf function may have no frame: where the return address
-		// is in a register, the stack pointer is then its caller's, too.
-		if ((pc == 0 && !walk->exact_pc) ||
-		    (depth > 0 && !walk->exact_pc &&
-		     (sp < last_sp || (sp == last_sp && !was_exact))))
-			break;
-		last_sp = sp;
-		was_exact = walk->exact_pc;
+// Adds a frame with its variables.
+HEAP_MUST_CHECK
+static struct heap_error *add_position(struct position *at)
+{
+	const struct capture *capture = at->before.capture;
+	uint32_t first = capture->snapshot.frame_count;
 
-		bool more = step(walk, module, pc, &cfa);
+	HEAP_TRY(add_frames(&at->before, at->module, at->pc, at->cfa));
+	// Variables of this project's library hold nothing for the program. Their words count
+	// as any on a stack: a thread may be about to return a block.
+	if (!at->module || !at->module->dwarf || capture_is_own(capture, at->module))
+		return NULL;
+	return add_locals(&at->before, at->module, at->pc, at->cfa,
+			  (struct frames){ first, capture->snapshot.frame_count },
+			  at->has_caller ? &at->caller : NULL);
+}
 
-		if (pc == 0 && !more)
-			break;
-		// A signal's trampoline: its address follows no call, but begins a function.
-		if (more && walk->exact_pc)
-			before.exact_pc = true;
-		before.guessed = walk->guessed;
-		if (walk->guessed && !(before.registers.known >> HEAP_DWARF_REGISTER_FRAME & 1) &&
-		    more) {
-			// Its variables are relative to the guessed frame pointer.
-			before.registers.known |= UINT64_C(1) << HEAP_DWARF_REGISTER_FRAME;
-			before.registers.value[HEAP_DWARF_REGISTER_FRAME] = cfa - 16;
-		}
+// Of a deep stack, adds the outermost frames: they tell who has begun to recurse. Those in between are left out.
+HEAP_MUST_CHECK
+static struct heap_error *walk_outermost(struct walk *walk, struct heap_thread *stack)
+{
+	CLEANUP_FREE struct position *last = malloc(OUTERMOST_FRAMES * sizeof(*last));
+	uint32_t count = 0;
 
-		HEAP_TRY(add_frames(&before, module, pc, cfa));
-		// Variables of this project's library hold nothing for the program. Their words count
-		// as any on a stack: a thread may be about to return a block.
-		if (module && module->dwarf && !capture_is_own(capture, module))
-			HEAP_TRY(add_locals(
-				&before, module, pc, cfa,
-				(struct frames){ first_frame, capture->snapshot.frame_count },
-				more ? &walk->registers : NULL));
-		if (depth == 0)
-			HEAP_TRY(add_registers(&before, capture->snapshot.frame_count - 1));
-		if (!more)
+	if (!last)
+		return heap_error_out_of_memory();
+	stack->skipped_at = walk->capture->snapshot.frame_count - stack->first_frame;
+	while (count < MAX_SKIPPED && advance(walk, &last[count % OUTERMOST_FRAMES])) {
+		if (!last[count++ % OUTERMOST_FRAMES].has_caller)
 			break;
 	}
+	stack->skipped = count;
+	if (count == MAX_SKIPPED)
+		return NULL;
+	stack->skipped = count > OUTERMOST_FRAMES ? count - OUTERMOST_FRAMES : 0;
+	for (uint32_t i = stack->skipped; i < count; i++)
+		HEAP_TRY(add_position(&last[i % OUTERMOST_FRAMES]));
 	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *walk_thread(struct walk *walk, struct heap_thread *stack)
+{
+	struct position at;
+
+	for (int depth = 0; depth < MAX_FRAMES; depth++) {
+		if (!advance(walk, &at))
+			return NULL;
+		HEAP_TRY(add_position(&at));
+		if (depth == 0)
+			HEAP_TRY(
+				add_registers(&at.before, walk->capture->snapshot.frame_count - 1));
+		if (!at.has_caller)
+			return NULL;
+	}
+	return walk_outermost(walk, stack);
 }
 
 static void read_thread_name(const struct capture *capture, uint32_t tid, char name[32])
@@ -406,7 +455,7 @@ static struct heap_error *unwind_thread(struct capture *capture, uint32_t index,
 		return NULL;
 	memcpy(walk.registers.value, thread->registers, sizeof(walk.registers.value));
 	walk.registers.known = thread->known;
-	HEAP_TRY(walk_thread(&walk));
+	HEAP_TRY(walk_thread(&walk, stack));
 	stack->frames = snapshot->frame_count - stack->first_frame;
 	return NULL;
 }
@@ -501,7 +550,12 @@ static struct heap_error *gather_thread(struct capture *capture, uint32_t index)
 		if ((frame->flags & HEAP_FRAME_INLINED) || frame->cfa <= low ||
 		    frame->cfa > stack->stack_end)
 			continue;
-		HEAP_TRY(gather_range(capture, index, stack->first_frame + i, low, frame->cfa));
+		// Words of frames that are left out count for none.
+		HEAP_TRY(gather_range(capture, index,
+				      stack->skipped > 0 && i == stack->skipped_at
+					      ? HEAP_NO_INDEX
+					      : stack->first_frame + i,
+				      low, frame->cfa));
 		low = frame->cfa;
 	}
 	return gather_range(capture, index, HEAP_NO_INDEX, low, stack->stack_end);
