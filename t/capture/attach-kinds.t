@@ -390,6 +390,29 @@ for my $version (1, 2) {
     }
 }
 
+# --- heaps that are nobody's who is known -----------------------------------------------------------
+
+for (['plain', '', qr/it has allocated nothing yet, or its allocator is none that is known \(glibc, [^)]*\): link it dynamically, and start it by heapsnap run/],
+    ['go', '__attribute__((section(".go.buildinfo"), aligned(16), used)) char info[32] = "\xff Go buildinf:";',
+        qr/it is written in Go, whose runtime has a heap of its own, which is not read; Go's profiles \(runtime\/pprof\) show that/]) {
+    my ($name, $data, $why) = @$_;
+    Heapsh::write_file("$directory/$name.c", "$data\nvolatile int value = 1;\n"
+        . "void _start(void) { for (;;) value++; }\n");
+    is system("cc -static -nostdlib -O1 -o $directory/$name $directory/$name.c"), 0, "$name: compiles";
+    my $pid = fork // die "fork: $!";
+    exec "$directory/$name" or exit 1 unless $pid;
+    sleep 0.02 until (readlink "/proc/$pid/exe") =~ /\Q$name\E$/;
+    like +(attach($pid))[1], qr/^heapsnap: \S+: $why\n\z/, "$name: why there is no snapshot";
+    my $has_core = system("gcore -o $directory/$name-core $pid >/dev/null 2>&1") == 0;
+    kill 'KILL', $pid;
+    waitpid $pid, 0;
+  SKIP: {
+        skip 'no gcore', 1 unless $has_core;
+        $why =~ s/ link/ the next time, link/;
+        like scalar `$build/heapsnap core --file $directory/$name.snap $directory/$name-core.$pid 2>&1`, qr/^heapsnap: \S+: $why\n\z/, "$name: from a core file";
+    }
+}
+
 # --- somebody else's -------------------------------------------------------------------------------
 
 SKIP: {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/scan/blocks.h"
+#include "dumper/writer/scan/own_heap.h"
 
 #include "lib/base/search.h"
 
@@ -283,12 +284,7 @@ struct heap_error *blocks_find(struct blocks *blocks, const struct image *image,
 		return NULL;
 	if (blocks->doubts[0] != '\0')
 		return heap_error_create(HEAP_ERROR_ABSENT, "%s", blocks->doubts);
-	return heap_error_create(
-		HEAP_ERROR_ABSENT,
-		"it has allocated nothing yet, or its allocator is none that is "
-		"known (glibc, jemalloc 5.3, mimalloc 2 and 3, musl, tcmalloc 2.10 to 2.18): "
-		"%sstart it by heapsnap run",
-		next_time(image));
+	return own_heap_explain(image);
 }
 
 // The mappings that touch, from the one that holds an address on.
