@@ -12,6 +12,7 @@
 #include "dumper/writer/scan/image.h"
 
 /** @return an error of HEAP_ERROR_ABSENT that says so */
+HEAP_MUST_CHECK
 struct heap_error *own_heap_explain(const struct image *image);
 
 #endif
