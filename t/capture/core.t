@@ -109,6 +109,14 @@ SKIP: {
     is $info->{signal}, 11, "the kernel's: the signal";
     my ($file) = take($dumped);
     like scalar Heapsh::ask($file, 'info'), qr/^ended +by signal 11, Segmentation fault/m, "the kernel's: as text";
+    # The kernel leaves the note out from 65,536 mappings on: NT_FILE, in a note of CORE.
+    my $bytes = Heapsh::content($dumped);
+    is scalar($bytes =~ s/(\x05\0{3}.{4})ELIF(?=CORE\0)/$1\0\0\0\x01/s), 1, "without the files' names: there was such a note";
+    Heapsh::write_file("$folder/nameless", $bytes);
+    my $named = Heapsh::ask_json($file, 'info');
+    my $nameless = is_exact("$folder/nameless", live($folder), "without the files' names");
+    is_deeply [ map { [ @$_{qw(start build_id)} ] } @{ $nameless->{modules} } ], [ map { [ @$_{qw(start build_id)} ] } @{ $named->{modules} } ],
+        "without the files' names: the modules";
     $core = $dumped;
     $live = live($folder);
 

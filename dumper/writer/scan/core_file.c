@@ -2,6 +2,7 @@
 #include "dumper/writer/scan/core_file.h"
 
 #include "dumper/base/user_registers.h"
+#include "dumper/writer/scan/core_links.h"
 #include "lib/base/search.h"
 
 #include <elf.h>
@@ -115,6 +116,12 @@ static void note_auxiliary(struct core *core, const uint8_t *bytes, size_t size)
 			core->random = pair[1];
 		else if (pair[0] == AT_ENTRY)
 			core->entry = pair[1];
+		else if (pair[0] == AT_PHDR)
+			core->headers = pair[1];
+		else if (pair[0] == AT_PHNUM)
+			core->header_count = pair[1];
+		else if (pair[0] == AT_EXECFN)
+			core->program_name = pair[1];
 	}
 }
 
@@ -471,6 +478,57 @@ static struct heap_error *read_headers(struct core *core, const Elf64_Ehdr *head
 	return NULL;
 }
 
+struct links {
+	struct core *core;
+	struct mapped_files *files;
+};
+
+static size_t read_linked(const void *context, uint64_t address, void *buffer, size_t size)
+{
+	return core_read(context, address, buffer, size);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_link(void *context, const char *name, uint64_t start, uint64_t end,
+				   uint64_t offset)
+{
+	const struct links *links = context;
+	struct core *core = links->core;
+	size_t count = core->found_names.count;
+
+	if (start >= end || end > USER_END)
+		return NULL;
+	if (count == 0 || strcmp(core->found_names.items[count - 1], name) != 0) {
+		CLEANUP_FREE char *copy = strdup(name);
+
+		if (!copy)
+			return heap_error_out_of_memory();
+		HEAP_TRY(heap_array_append(&core->found_names, copy));
+		copy = NULL;
+	}
+	return heap_array_append(
+		links->files,
+		(struct mapped_file){ start, end, offset,
+				      core->found_names.items[core->found_names.count - 1] });
+}
+
+// Where the core file does not name its mapped files.
+HEAP_MUST_CHECK
+static struct heap_error *find_links(struct core *core, const char *sysroot,
+				     struct mapped_files *files)
+{
+	struct links links = { core, files };
+	const struct core_links_process process = {
+		.read = read_linked,
+		.context = core,
+		.headers = core->headers,
+		.header_count = core->header_count,
+		.program_name = core->program_name,
+	};
+
+	return core->names ? NULL : core_links_find(&process, sysroot, add_link, &links);
+}
+
 static const char *machine_name(unsigned machine)
 {
 	switch (machine) {
@@ -521,6 +579,7 @@ struct heap_error *core_open(struct core *core, const char *path, const char *sy
 	HEAP_TRY(check_header(core->descriptor, &header, path));
 	HEAP_TRY(heap_error_within(read_headers(core, &header, &files), "%s", path));
 	sort_segments(core);
+	HEAP_TRY(find_links(core, sysroot, &files));
 	sort_files(&files);
 	HEAP_TRY(add_left_out(core, &files));
 	HEAP_TRY(name_segments(core, &files, sysroot));
@@ -536,6 +595,9 @@ void core_close(struct core *core)
 	heap_array_deinit(&core->segments);
 	heap_array_deinit(&core->threads);
 	free(core->names);
+	for (size_t i = 0; i < core->found_names.count; i++)
+		free(core->found_names.items[i]);
+	heap_array_deinit(&core->found_names);
 	cleanup_close(&core->descriptor);
 	*core = (struct core){ .descriptor = -1 };
 }

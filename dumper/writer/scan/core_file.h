@@ -7,7 +7,7 @@
  *
  *	PT_LOAD   a piece of memory, which may be in the file as a whole, in part or not at all
  *	PT_NOTE   NT_PRSTATUS for each thread, the one that crashed first; NT_FILE: the files that were
- *	          mapped, and where; NT_AUXV, NT_PRPSINFO, NT_SIGINFO
+ *	          mapped, and where (core_links.h finds them where it is missing); NT_AUXV, NT_PRPSINFO, NT_SIGINFO
  *
  * The kernel leaves out code, which is read from the mapped file instead. A core file may be
  * damaged or forged; everything in it is checked.
@@ -36,7 +36,9 @@ struct core {
 	int descriptor;
 	struct HEAP_ARRAY(struct core_segment) segments; /**< by address, not overlapping */
 	struct HEAP_ARRAY(struct heapsnap_thread) threads;
-	uint64_t random, entry; /**< addresses of AT_RANDOM and AT_ENTRY; 0: not known */
+	uint64_t random, entry;         /**< addresses of AT_RANDOM and AT_ENTRY; 0: not known */
+	uint64_t headers, header_count; /**< of the program: AT_PHDR and AT_PHNUM */
+	uint64_t program_name;          /**< address of its path: AT_EXECFN */
 	uint32_t pid;
 	int signal;      /**< that ended the process; 0: none */
 	siginfo_t cause; /**< of that signal; si_signo is 0 if it is not known */
@@ -49,7 +51,9 @@ struct core {
 	uint64_t left_out;            /**< likewise, that are not to be */
 	char *names;                  /**< private: of the mapped files */
 	struct HEAP_ARRAY(int) files; /**< private: mapped files that are open */
-	uint64_t file_size;           /**< private: bytes */
+	struct HEAP_ARRAY(char *)
+		found_names; /**< private: of files that only the dynamic linker names */
+	uint64_t file_size;  /**< private: bytes */
 	/** Private: bytes that segments may still claim, and that notes may. */
 	uint64_t memory_left, notes_left;
 };
