@@ -210,8 +210,8 @@ $(BUILD)/t/unit/snapshot.t: UNIT_LIBS += -Wl,--wrap=heap_file_read_bytes
 
 # The part of the writer that reads core files, and finds blocks by the structures of allocators.
 WALKS := $(patsubst %,dumper/writer/scan/%.c,births block_grid blocks blocks_glibc blocks_jemalloc blocks_mimalloc blocks_mimalloc3 \
-	blocks_musl blocks_tcmalloc core_file glibc_chunks glibc_damage glibc_free glibc_mapped glibc_recovery glibc_states image \
-	image_parts mimalloc_pages object_kinds objects window)
+	blocks_musl blocks_tcmalloc core_file core_links glibc_chunks glibc_damage glibc_free glibc_mapped glibc_recovery glibc_states \
+	image image_parts mimalloc_pages object_kinds objects own_heap window)
 
 $(BUILD)/t/unit/isolation.t: $(BUILD)/dumper/writer/base/supervisor.o $(BUILD)/dumper/writer/base/bounds.o
 $(BUILD)/t/unit/headroom.t: $(addprefix $(BUILD)/dumper/base/,headroom.o system.o vdso.o)
