@@ -143,7 +143,7 @@ const struct heap_table heap_tables[] = {
 	TABLE(STEPS, steps, heap_step, steps, step_count, BACKTRACES),
 	TABLE(FUNCTIONS, calls, heap_call, functions, function_count, BACKTRACES),
 	TABLE(FRAMES, frames, heap_frame, frames, frame_count, FIRST),
-	TABLE(THREADS, threads, heap_thread, threads, thread_count, FIRST),
+	GROWN_TABLE(THREADS, threads, 2, heap_thread, threads, thread_count, FIRST),
 	TABLE(ROOTS, roots, heap_root, roots, root_count, FIRST),
 	TABLE(ROOT_EDGES, root_edges, heap_root_edge, root_edges, root_edge_count, FIRST),
 	TABLE(MAPPINGS, mappings, heap_mapping, mappings, mapping_count, FIRST),
