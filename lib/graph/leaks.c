@@ -7,8 +7,10 @@
  *     address, notes the order in which it leaves objects. In the reverse of that order, the first
  *     object that is not visited yet belongs to a cycle that no other cycle leads to (as in
  *     Kosaraju's algorithm; Sharir, "A strong-connectivity algorithm and its applications in data
- *     flow analysis", 1981), and has the lowest address of it: the search can only have entered
- *     the cycle there.
+ *     flow analysis", 1981);
+ * (c) against the pointers, from that object: what is not visited yet is its cycle. The largest object
+ *     of one known type stands for it, so that cycles alike are told by the same of their objects, wherever
+ *     they lie, and by their owners rather than by what these own.
  */
 #include "lib/graph/leaks.h"
 
@@ -24,6 +26,7 @@ enum {
 
 struct work {
 	const struct heap_snapshot *snapshot;
+	struct heap_snapshot *loaded; // the same, for columns that only cycles need
 	uint8_t *class_of;
 	heap_object_id *leader;
 	heap_object_id *stack; // [objects]
@@ -124,6 +127,113 @@ static void leave_in_order(struct leaving *leaving, heap_object_id start)
 	}
 }
 
+// --- (c) ---------------------------------------------------------------------
+
+// The pointers between objects without a class, by their targets.
+struct reverse {
+	uint64_t *
+		end; // [objects + 1] in sources: of the pointers to each object, and those before it
+	heap_object_id *source; // [number of pointers]
+	uint8_t *visited;       // a bit per object
+};
+
+static void reverse_deinit(struct reverse *reverse)
+{
+	heap_column_destroy(reverse->end);
+	heap_column_destroy(reverse->source);
+	heap_column_destroy(reverse->visited);
+}
+
+typedef void edge_visitor(struct reverse *reverse, heap_object_id source, heap_object_id target);
+
+static void count_edge(struct reverse *reverse, heap_object_id source, heap_object_id target)
+{
+	(void)source;
+	reverse->end[target + 1]++;
+}
+
+static void put_edge(struct reverse *reverse, heap_object_id source, heap_object_id target)
+{
+	reverse->source[reverse->end[target]++] = source;
+}
+
+static void visit_edges(const struct work *work, edge_visitor *visit, struct reverse *reverse)
+{
+	const struct heap_snapshot *snapshot = work->snapshot;
+
+	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
+		if (work->class_of[i] != NOT_YET)
+			continue;
+		for (uint32_t j = snapshot->edge_first[i]; j < snapshot->edge_first[i + 1]; j++) {
+			if (work->class_of[snapshot->edge_target[j]] == NOT_YET)
+				visit(reverse, i, snapshot->edge_target[j]);
+		}
+	}
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *reverse_init(const struct work *work, struct reverse *reverse)
+{
+	size_t objects = work->snapshot->object_count;
+
+	HEAP_TRY(heap_column_create(objects / 8 + 1, 1, &reverse->visited));
+	HEAP_TRY(heap_column_create(objects + 1, sizeof(*reverse->end), &reverse->end));
+	visit_edges(work, count_edge, reverse);
+	for (size_t i = 0; i < objects; i++)
+		reverse->end[i + 1] += reverse->end[i];
+	HEAP_TRY(heap_column_create((size_t)reverse->end[objects] + 1, sizeof(*reverse->source),
+				    &reverse->source));
+	visit_edges(work, put_edge, reverse);
+	return NULL;
+}
+
+// True for an object of one known type, rather than an array, a pool or what nothing is known of.
+static bool is_single(const struct heap_snapshot *snapshot, heap_object_id object)
+{
+	return snapshot->type[object] != HEAP_NO_TYPE && snapshot->elements[object] == 1;
+}
+
+// True if an object stands for a cycle rather than another one of it.
+static bool is_better(const struct heap_snapshot *snapshot, heap_object_id object,
+		      heap_object_id other)
+{
+	bool single = is_single(snapshot, object);
+
+	if (single != is_single(snapshot, other))
+		return single;
+	if (snapshot->size[object] != snapshot->size[other])
+		return snapshot->size[object] > snapshot->size[other];
+	return object < other;
+}
+
+// The object that stands for the cycle of another one, to which no other cycle leads.
+static heap_object_id find_head(const struct work *work, struct reverse *reverse,
+				heap_object_id start)
+{
+	heap_object_id head = start;
+	size_t top = 0;
+
+	heap_bit_set(reverse->visited, start);
+	work->stack[top++] = start;
+	while (top > 0) {
+		heap_object_id object = work->stack[--top];
+
+		if (is_better(work->snapshot, object, head))
+			head = object;
+		for (uint64_t i = object == 0 ? 0 : reverse->end[object - 1];
+		     i < reverse->end[object]; i++) {
+			heap_object_id source = reverse->source[i];
+
+			if (work->class_of[source] != NOT_YET ||
+			    heap_bit_get(reverse->visited, source))
+				continue;
+			heap_bit_set(reverse->visited, source);
+			work->stack[top++] = source;
+		}
+	}
+	return head;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *take_cycles(struct work *work)
 {
@@ -131,6 +241,7 @@ static struct heap_error *take_cycles(struct work *work)
 	CLEANUP_COLUMN uint8_t *visited = NULL;
 	CLEANUP_COLUMN uint32_t *next = NULL;
 	CLEANUP_COLUMN heap_object_id *order = NULL;
+	CLEANUP(reverse_deinit) struct reverse reverse = { 0 };
 
 	for (heap_object_id i = 0; i < objects; i++)
 		left += work->class_of[i] == NOT_YET;
@@ -146,11 +257,14 @@ static struct heap_error *take_cycles(struct work *work)
 		if (work->class_of[i] == NOT_YET && !heap_bit_get(visited, i))
 			leave_in_order(&leaving, i);
 	}
+	HEAP_TRY(heap_snapshot_load(work->loaded, HEAP_COLUMN_TYPE | HEAP_COLUMN_ELEMENTS));
+	HEAP_TRY(reverse_init(work, &reverse));
 	while (leaving.left > 0) {
 		heap_object_id object = order[--leaving.left];
 
 		if (work->class_of[object] == NOT_YET)
-			mark_reachable(work, object, HEAP_LEAK_CYCLE, HEAP_LEAK_INDIRECT);
+			mark_reachable(work, find_head(work, &reverse, object), HEAP_LEAK_CYCLE,
+				       HEAP_LEAK_INDIRECT);
 	}
 	return NULL;
 }
@@ -312,7 +426,7 @@ struct heap_error *heap_leaks_find(struct heap_graph *graph, heap_leak_suppresso
 	HEAP_TRY(heap_column_create(objects, sizeof(*leader), &leader));
 	HEAP_TRY(heap_column_create(objects, sizeof(*stack), &stack));
 
-	struct work work = { snapshot, class_of, leader, stack };
+	struct work work = { snapshot, graph->snapshot, class_of, leader, stack };
 
 	classify_reach(&work, graph->reach);
 	take_suppressed(&work, suppress, context);

@@ -6,13 +6,15 @@
  * Leaked objects, in the classes of LeakSanitizer and Valgrind.
  *
  *	nothing ──▶ a ──▶ b ──▶ c            a directly; b and c indirectly, as a holds them
- *	nothing ──▶ d ⇄ e ──▶ f              a cycle that nothing else points to: d stands for
- *	                                     it, e and f are indirect
+ *	nothing ──▶ d ⇄ e ──▶ f              a cycle that nothing else points to: the largest
+ *	                                     of its objects that are of one known type, and no
+ *	                                     arrays, stands for it; if that is d, e and f are
+ *	                                     indirect
  *	root ──▶ g (into its middle)         not leaked if that pointer is intended, such as a
  *	                                     link of an intrusive list (embedded.h)
  *
  * If the registers of some threads are not known, one of them may hold an object that looks leaked.
- * Call a direct leak, or the first object of a cycle, a head. A thread rarely holds two blocks of
+ * Call a direct leak, or the object that stands for a cycle, a head. A thread rarely holds two blocks of
  * one site in registers only, so a site with more heads than there are such threads does leak. A
  * register holds one pointer at most, so no more heads count as held than there are registers,
  * HEAP_KEPT_REGISTERS of each such thread. Sites with the fewest heads come first, equal ones in
@@ -38,7 +40,7 @@ enum heap_leak_class {
 	HEAP_LEAK_SUPPRESSED, /**< leaked, but not to be reported; and what only that leads to */
 	HEAP_LEAK_PERHAPS,    /**< perhaps held by what is not known; its leader is too */
 	HEAP_LEAK_DIRECT,     /**< no other leaked object points to it */
-	HEAP_LEAK_CYCLE,      /**< first of a cycle that no other leaked object points to */
+	HEAP_LEAK_CYCLE,      /**< stands for a cycle that no other leaked object points to */
 	HEAP_LEAK_INDIRECT,   /**< a leaked object points to it */
 	HEAP_LEAK_CLASSES,
 };

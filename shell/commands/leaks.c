@@ -171,7 +171,7 @@ static void print_sums(const struct leak_groups *reporting)
 		const char *text;
 	} lines[] = {
 		{ HEAP_LEAK_DIRECT, "leaked directly" },
-		{ HEAP_LEAK_CYCLE, "leaked cycles, the first object of each" },
+		{ HEAP_LEAK_CYCLE, "leaked cycles, one object of each" },
 		{ HEAP_LEAK_INDIRECT, "leaked indirectly, held by those" },
 		{ HEAP_LEAK_SUPPRESSED, "leaked, but suppressed" },
 		{ HEAP_LEAK_INTERIOR, "reachable, but only by interior pointers" },
@@ -319,7 +319,7 @@ const struct command leaks_command = {
 		    "FILE]",
 	.summary = "blocks that no root reaches, by type and site",
 	.details = "A block is leaked directly if no other leaked block points to it, otherwise\n"
-		   "indirectly: a directly leaked block holds it. The first block of a cycle\n"
+		   "indirectly: a directly leaked block holds it. The largest struct of a cycle\n"
 		   "stands for the whole cycle. --list shows each block. Blocks that an unknown\n"
 		   "register of a sleeping thread may hold (see info) are perhaps held, and shown\n"
 		   "apart; so are all, if a core file lacks memory. FILE has lines leak:PATTERN as "

@@ -470,21 +470,21 @@ is_text $file, 'leaks', <<'END';
     direct        bytes   indirect  their bytes  type, site
          2         32 B          2         32 B  struct node, node_new (app.c:12), some in cycles
 leaked directly: 1 object, 16 B
-leaked cycles, the first object of each: 1 object, 16 B
+leaked cycles, one object of each: 1 object, 16 B
 leaked indirectly, held by those: 2 objects, 32 B
 END
 is_text $file, 'leaks --by type --limit 1', <<'END';
     direct        bytes   indirect  their bytes  type
          2         32 B          2         32 B  struct node, some in cycles
 leaked directly: 1 object, 16 B
-leaked cycles, the first object of each: 1 object, 16 B
+leaked cycles, one object of each: 1 object, 16 B
 leaked indirectly, held by those: 2 objects, 32 B
 END
 is_text $file, 'leaks --by site', <<'END';
     direct        bytes   indirect  their bytes  site
          2         32 B          2         32 B  node_new (app.c:12), some in cycles
 leaked directly: 1 object, 16 B
-leaked cycles, the first object of each: 1 object, 16 B
+leaked cycles, one object of each: 1 object, 16 B
 leaked indirectly, held by those: 2 objects, 32 B
 END
 is_text $file, 'leaks --list', <<'END';
@@ -493,7 +493,7 @@ indirect struct node at 0x5f01220
 cycle    struct node at 0x5f01240, and 16 B below
 indirect struct node at 0x5f01260
 leaked directly: 1 object, 16 B
-leaked cycles, the first object of each: 1 object, 16 B
+leaked cycles, one object of each: 1 object, 16 B
 leaked indirectly, held by those: 2 objects, 32 B
 END
 fails_with $file, 'leaks --by moon', 'heapsh: --by moon: not kind, type, site or backtrace', 2;
