@@ -2,6 +2,7 @@
 #include "dumper/writer/infer/class_claims.h"
 
 #include "dumper/writer/base/progress.h"
+#include "dumper/writer/infer/declared_classes.h"
 #include "dumper/writer/infer/inference.h"
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
@@ -146,29 +147,57 @@ static bool may_be_larger(const struct inference *inference, heap_object_id obje
 	       !is_array(inference, object, least);
 }
 
+// Claims the block of a class whose size is not known, for the struct that begins with such an object if it is larger.
+HEAP_MUST_CHECK
+static struct heap_error *claim_declared(struct inference *inference, heap_object_id object,
+					 heap_type_id class, const struct opaque_classes *opaque,
+					 const struct declared_classes *declared)
+{
+	uint64_t size = objects_size(&inference->capture->objects, object);
+	heap_type_id whole;
+
+	if (declared_classes_find_whole(declared, &inference->layouts, class, size,
+					layouts_slack(&inference->layouts, size), &whole))
+		return whole == HEAP_NO_TYPE
+			       ? NULL
+			       : claims_add(&inference->claims, RANK_EMBEDDED,
+					    &(struct claim){ object, whole, 1,
+							     HEAP_EVIDENCE_EMBEDDING, false });
+	if (may_be_larger(inference, object, class, opaque))
+		return NULL;
+	return claims_add(&inference->claims, RANK_VTABLE,
+			  &(struct claim){ object, class, 1, HEAP_EVIDENCE_VTABLE, true });
+}
+
+// Claims the block of a class whose size is known.
+HEAP_MUST_CHECK
+static struct heap_error *claim(struct inference *inference, heap_object_id object,
+				heap_type_id class)
+{
+	if (is_ambiguous(inference, object, class))
+		return hints_add(inference, class, &(struct pointer){ .target = object }, false);
+	return claims_add(&inference->claims, RANK_VTABLE,
+			  &(struct claim){ object, class, 1, HEAP_EVIDENCE_VTABLE, true });
+}
+
 struct heap_error *class_claims_add(struct inference *inference, const heap_type_id *classes)
 {
 	const struct objects *objects = &inference->capture->objects;
 	CLEANUP(release) struct opaque_classes opaque = { 0 };
+	CLEANUP(declared_classes_deinit) struct declared_classes declared = { 0 };
 
 	HEAP_TRY(note_sizes(inference, classes, &opaque));
+	if (opaque.sites.count > 0)
+		HEAP_TRY(declared_classes_init(&declared, &inference->layouts));
 	for (heap_object_id i = heap_next_set_u32(classes, 0, objects->count); i < objects->count;
 	     i = heap_next_set_u32(classes, i + 1, objects->count)) {
-		heap_type_id class = classes[i];
-		uint64_t size;
+		uint64_t size = heap_types_size(inference->layouts.types, classes[i]);
 
 		progress_step();
-		size = heap_types_size(inference->layouts.types, class);
-		if (size > objects_size(objects, i) ||
-		    (size == 0 && may_be_larger(inference, i, class, &opaque)))
-			continue;
-		if (size > 0 && is_ambiguous(inference, i, class))
-			HEAP_TRY(hints_add(inference, class, &(struct pointer){ .target = i },
-					   false));
-		else
-			HEAP_TRY(claims_add(
-				&inference->claims, RANK_VTABLE,
-				&(struct claim){ i, class, 1, HEAP_EVIDENCE_VTABLE, true }));
+		if (size == 0)
+			HEAP_TRY(claim_declared(inference, i, classes[i], &opaque, &declared));
+		else if (size <= objects_size(objects, i))
+			HEAP_TRY(claim(inference, i, classes[i]));
 	}
 	return NULL;
 }

@@ -134,6 +134,12 @@ static struct heap_error *begin_pool(struct inference *inference, heap_type_id t
 		       : pools_doubt(inference, pointer->target);
 }
 
+// True for a block that was taken for an array, until its parts showed that the array is but one of them.
+static bool is_cut(const struct inference *inference, heap_object_id object)
+{
+	return pools_have(&inference->pools, object) && inference->claims.is_renamed[object];
+}
+
 // As a claim if it points to the start and the sizes agree, or as a hint.
 struct heap_error *inference_apply_pointer(struct inference *inference, heap_type_id pointee,
 					   const struct pointer *pointer)
@@ -150,6 +156,8 @@ struct heap_error *inference_apply_pointer(struct inference *inference, heap_typ
 	else if (pointer->interior == COUNTED_START)
 		claim = fit_counted(inference, pointee, pointer->target);
 	if (claim.fit == LAYOUT_FLEXIBLE && pools_contain(inference, pointer->target, claim.type))
+		claim.fit = LAYOUT_NONE;
+	if (claim.fit == LAYOUT_EXACT && claim.elements > 1 && is_cut(inference, pointer->target))
 		claim.fit = LAYOUT_NONE;
 	if (claim.fit == LAYOUT_FLEXIBLE && is_doubtful(inference, &claim, pointer->target) &&
 	    contradicts(inference, &claim, pointer->target))

@@ -7,6 +7,7 @@
 #include "dumper/base/header.h"
 #include "dumper/writer/infer/apply_claims.h"
 #include "dumper/writer/infer/array_lengths.h"
+#include "dumper/writer/infer/bounded_arrays.h"
 #include "dumper/writer/infer/bucket_tables.h"
 #include "dumper/writer/infer/class_claims.h"
 #include "dumper/writer/infer/conflicts.h"
@@ -357,6 +358,8 @@ static struct heap_error *advance(struct inference *inference, int small, uint64
 	*named = 0;
 	HEAP_TRY(flagged_pointers_decide(inference, named));
 	HEAP_TRY(free_lists_cut(inference, named));
+	if (*named == 0 && pass(inference, &inference->bounds, FEW_NEW))
+		HEAP_TRY(bounded_arrays_claim(inference, named));
 	if (*named == 0 && !progress_is_late())
 		HEAP_TRY(find_runtimes(inference, false, named));
 	if (*named == 0 && !progress_is_late())

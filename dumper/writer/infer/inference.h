@@ -98,6 +98,7 @@ struct inference {
 	struct gate text_headers;  /**< finding structs that have their text at their end */
 	struct gate tagged_slots;  /**< finding pages of tagged structs */
 	struct gate tables;        /**< finding tables of buckets */
+	struct gate bounds;        /**< finding arrays between pointers */
 	struct gate lengths;       /**< finding the lengths of arrays */
 	struct gate links;         /**< measuring nodes behind their links */
 	struct gate arrays;        /**< proving arrays */
