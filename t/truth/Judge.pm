@@ -193,6 +193,7 @@ my %begins_with = (
     node => [qw(int_node ident_node decl_node)],
     boxed => [qw(vector text lambda)],
     shape => [qw(circle link_shape)],
+    Piece => [qw(FlatPiece TreePiece BorrowedPiece)],
 );
 
 # "struct node and 16 bytes" says what a block begins with, and no more.

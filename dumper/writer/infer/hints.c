@@ -7,6 +7,7 @@
 #include "dumper/writer/infer/smaller_structs.h"
 
 #include "lib/base/hash.h"
+#include "dumper/base/header.h"
 #include "dumper/writer/base/progress.h"
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
@@ -774,16 +775,23 @@ static bool has_elements(const struct inference *inference, const struct content
 			     claim->type, claim->elements - 1) > 0;
 }
 
-// A single object that a pointer to its base leads to is no array of it, unless contents say so: that is what it begins
-// with.
+// Limits what a pointer says of a block to its beginning, unless contents say that it is an array. A single object that a
+// pointer to its base leads to begins with that. Where nothing says that there is but one, the rest may be anything.
 static void limit_to_one(const struct inference *inference, const struct content *content,
 			 struct layout_claim *claim)
 {
-	if ((claim->fit == LAYOUT_ARRAY || claim->fit == LAYOUT_SLACK) && claim->elements > 1 &&
-	    layouts_is_compound(&inference->layouts, claim->type) &&
-	    single_objects_have(&inference->single_objects, inference->capture, content->object) &&
-	    !has_elements(inference, content, claim))
+	const struct capture *capture = inference->capture;
+	bool is_single = single_objects_have(&inference->single_objects, capture, content->object);
+
+	if ((claim->fit != LAYOUT_ARRAY && claim->fit != LAYOUT_SLACK) || claim->elements <= 1 ||
+	    !layouts_is_compound(&inference->layouts, claim->type) ||
+	    has_elements(inference, content, claim))
+		return;
+	if (is_single)
 		*claim = (struct layout_claim){ LAYOUT_SLACK, claim->type, 1 };
+	else if (layouts_is_base(&inference->layouts, claim->type) &&
+		 !(capture->objects.flags[content->object] & HEAPSNAP_BLOCK_NEW_ARRAY))
+		claim->fit = LAYOUT_NONE;
 }
 
 struct heap_error *hints_weigh(const struct inference *inference, const struct content *content,

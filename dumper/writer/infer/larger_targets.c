@@ -16,6 +16,7 @@ enum {
 	LEAST_CONFIRMED =
 		8, // blocks whose contents speak for the struct, for others that have none
 	MAX_WHOLES = 16,
+	SHORT_TEXT = 4, // bytes, with the NUL
 };
 
 // A struct that a block may be by its size and its beginning: a larger one, or the smaller one itself.
@@ -110,22 +111,33 @@ static bool are_agreed(const struct inference *inference, heap_object_id object,
 	return true;
 }
 
+// True if a block rather is a text. The number with which a base begins may look like one letter.
+static bool reads_as_text(const struct inference *inference, const struct content *content,
+			  heap_type_id type)
+{
+	bool is_short = content->count > 0 && memchr(content->words, '\0', SHORT_TEXT);
+
+	return !(is_short && layouts_is_base(&inference->layouts, type)) &&
+	       content_is_text(inference, content, inference_size(inference, content->object));
+}
+
 // Finds the struct with which a block begins, and how well its content agrees.
 static struct beginning find_beginning(const struct inference *inference, heap_object_id object)
 {
 	struct beginning beginning = { object, find_hinted(inference, object), 0 };
 	uint64_t words[CONTENT_WORDS + 1];
 	struct content content;
+	uint64_t size;
 
 	if (beginning.type == HEAP_NO_TYPE)
 		return beginning;
+	size = layouts_size(&inference->layouts, beginning.type);
 	content_read(inference, object, words, &content);
 	beginning.score = content_score(inference, &content, beginning.type, 1);
-	if (layouts_size(&inference->layouts, beginning.type) >=
-		    inference_size(inference, object) ||
-	    beginning.score < 0 || content_contradicts(inference, &content, beginning.type) ||
+	if (size >= inference_size(inference, object) || beginning.score < 0 ||
+	    content_contradicts(inference, &content, beginning.type) ||
 	    !are_agreed(inference, object, beginning.type) ||
-	    content_is_text(inference, &content, inference_size(inference, object)))
+	    reads_as_text(inference, &content, beginning.type))
 		beginning.type = HEAP_NO_TYPE;
 	return beginning;
 }
@@ -381,7 +393,9 @@ heap_type_id larger_targets_beginning(const struct inference *inference, heap_ob
 	if (!inference_is_open(inference, object))
 		return HEAP_NO_TYPE;
 	beginning = find_beginning(inference, object);
-	if (beginning.type == HEAP_NO_TYPE || beginning.score > 0)
+	// What a pointer to a base leads to begins with that, whatever it contains.
+	if (beginning.type == HEAP_NO_TYPE || beginning.score > 0 ||
+	    layouts_is_base(&inference->layouts, beginning.type))
 		return beginning.type;
 	found = find(targets, beginning.type, inference_size(inference, object),
 		     inference_slack(inference, object));

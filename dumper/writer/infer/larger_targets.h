@@ -13,7 +13,7 @@
  * Where sizes are not exact, such a block may as well be the smaller struct in a chunk with a rest. So it is a struct
  * index if that is the only larger struct and more blocks are of its size than are known to be of the smaller one's, or
  * if both have one name: then the other declaration leaves the private members out. Else all that is known of the
- * block is that a struct table is its first part.
+ * block is that a struct table is its first part. That is so for a base of classes, too, whatever the block contains.
  */
 
 #include "lib/base/error.h"

@@ -84,6 +84,19 @@ static void find_facts(struct layouts *layouts, heap_type_id id)
 	facts->bits = type->kind == HEAP_TYPE_ENUM ? enumerated_bits(types, type) : 0;
 }
 
+static void note_bases(struct layouts *layouts, heap_type_id id)
+{
+	const struct heap_types *types = layouts->types;
+	const struct heap_type *type = &types->types[id];
+
+	for (uint32_t i = 0; heap_types_has_members(type) && i < type->members; i++) {
+		const struct heap_member *member = &types->members[type->first_member + i];
+
+		if ((member->flags & HEAP_MEMBER_BASE) && member->offset == 0)
+			layouts->facts[heap_types_strip(types, member->type)].is_base = true;
+	}
+}
+
 // Adds a type to those that code refers to.
 static void refer(struct layouts *layouts, heap_type_id *stack, uint32_t *depth, heap_type_id id)
 {
@@ -141,6 +154,8 @@ struct heap_error *layouts_init(struct layouts *layouts, const struct heap_types
 	HEAP_TRY(heap_slot_table_init(&layouts->slots, types));
 	for (heap_type_id id = 0; id < types->count; id++)
 		find_facts(layouts, id);
+	for (heap_type_id id = 0; id < types->count; id++)
+		note_bases(layouts, id);
 	HEAP_TRY(find_candidates(layouts));
 	return layouts_index_init(layouts);
 }

@@ -41,6 +41,7 @@ struct layout_facts {
 	bool fits_any; /**< blocks may have any number of its elements */
 	bool is_candidate; /**< a block may be one: see find_candidates() */
 	bool is_beginning; /**< other types begin with it */
+	bool is_base;      /**< classes are derived from it, and begin with it */
 	bool is_ordered;   /**< members neither begin nor end before those before them */
 	bool is_compound;  /**< it has members: see layouts_is_compound() */
 	bool is_link;      /**< see layouts_is_link() */
@@ -198,6 +199,12 @@ static inline uint64_t layouts_slack(const struct layouts *layouts, uint64_t siz
 
 /** The type of an array's elements, which are no arrays themselves; any other type as layouts_strip() has it. */
 heap_type_id layouts_element(const struct layouts *layouts, heap_type_id type);
+
+/** True if classes are derived from a type, and begin with it. */
+static inline bool layouts_is_base(const struct layouts *layouts, heap_type_id type)
+{
+	return layouts->facts[type].is_base;
+}
 
 /** A type without typedefs and qualifiers, as heap_types_strip() has it. */
 static inline heap_type_id layouts_strip(const struct layouts *layouts, heap_type_id type)
