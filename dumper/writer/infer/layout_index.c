@@ -117,9 +117,10 @@ struct beginnings {
 	size_t count;
 };
 
-static uint64_t add_to_hash(const struct heap_types *types, uint64_t hash,
+static uint64_t add_to_hash(const struct layouts *layouts, uint64_t hash,
 			    const struct heap_member *member)
 {
+	const struct heap_types *types = layouts->types;
 	heap_type_id type = heap_types_strip(types, member->type);
 	uint64_t pointers = 0;
 
@@ -127,7 +128,10 @@ static uint64_t add_to_hash(const struct heap_types *types, uint64_t hash,
 	for (; types->types[type].kind == HEAP_TYPE_POINTER; pointers++)
 		type = heap_types_strip(types, types->types[type].target);
 
-	const uint64_t values[] = { member->offset, type, pointers,
+	// Bytes are unsigned char to the code that stores them, and char to that which only reads them.
+	const uint64_t pointee =
+		pointers > 0 && layouts_is_character(layouts, type) ? UINT64_MAX : type;
+	const uint64_t values[] = { member->offset, pointee, pointers,
 				    (uint64_t)member->bit_offset << 8 | member->bit_size };
 
 	const char *name = heap_types_string(types, member->name);
@@ -163,7 +167,7 @@ static void find_beginnings(const struct layouts *layouts, struct beginnings *be
 		if (!layouts->facts[id].is_candidate)
 			continue;
 		for (uint32_t i = 0; is_plain_struct(type) && i < type->members; i++) {
-			hash = add_to_hash(types, hash, &types->members[type->first_member + i]);
+			hash = add_to_hash(layouts, hash, &types->members[type->first_member + i]);
 			beginnings->all[beginnings->count++] =
 				(struct beginning){ hash, id, i + 1 };
 		}
