@@ -194,6 +194,7 @@ my %begins_with = (
     boxed => [qw(vector text lambda)],
     shape => [qw(circle link_shape)],
     Piece => [qw(FlatPiece TreePiece BorrowedPiece)],
+    array => [qw(growing_array)],
 );
 
 # "struct node and 16 bytes" says what a block begins with, and no more.

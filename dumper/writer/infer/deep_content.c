@@ -104,6 +104,11 @@ static bool is_zero(const struct content *content)
 	return true;
 }
 
+bool deep_content_is_near(const struct deep_content *deep, heap_type_id type)
+{
+	return !deep->near || deep->near[type] != 0;
+}
+
 bool deep_content_is_zero(const struct deep_content *deep, const struct deep_value *value)
 {
 	struct content content;

@@ -43,6 +43,9 @@ struct heap_error *deep_content_init(struct deep_content *deep, const struct inf
 
 void deep_content_deinit(struct deep_content *deep);
 
+/** True for a near type, and where sites are known. */
+bool deep_content_is_near(const struct deep_content *deep, heap_type_id type);
+
 /** True if there are but zeros in a value. */
 bool deep_content_is_zero(const struct deep_content *deep, const struct deep_value *value);
 

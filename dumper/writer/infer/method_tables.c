@@ -253,8 +253,7 @@ static struct heap_error *add_callbacks(struct search *search, struct method_tab
 
 	for (size_t i = 0; i < heads->list.count && !progress_is_late(); i++) {
 		progress_flush();
-		if (heads->list.items[i].count >= MIN_BLOCKS &&
-		    is_code(search, heads->list.items[i].word))
+		if (is_code(search, heads->list.items[i].word))
 			HEAP_TRY(add_callback(search, tables, &heads->list.items[i]));
 	}
 	return NULL;

@@ -8,7 +8,9 @@
 #include "dumper/writer/infer/inference.h"
 #include "dumper/writer/infer/majority.h"
 #include "dumper/writer/infer/self_lengths.h"
+#include "dumper/writer/infer/void_arrays.h"
 #include "dumper/writer/infer/void_casts.h"
+#include "dumper/writer/infer/void_contexts.h"
 #include "dumper/writer/scan/sites.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/hash_table.h"
@@ -34,19 +36,22 @@ enum meaning {
 	MEANS_TAGGED, // structs with an enum tag
 	MEANS_LENGTH, // a struct with its own length
 	MEANS_TYPE,
-	MEANS_BYTES, // as many as a number beside the pointer says
-	MEANS_CAST,  // what code casts the pointer to
+	MEANS_BYTES,    // as many as a number beside the pointer says
+	MEANS_CAST,     // what code casts the pointer to
+	MEANS_POINTERS, // an array of void pointers
+	MEANS_TEXT,
 };
 
 // Void pointers at one place of a type. Those that lead to different types are told apart by the callback that
-// the value has beside them.
+// the value has beside them, or by what leads to that.
 struct void_place {
 	heap_type_id type;
 	uint64_t offset;
-	uint64_t callback;    // 0: any
+	uint64_t callback;    // or IS_CONTEXT and a context; 0: any
 	uint64_t callback_at; // its offset in the type; NO_CALLBACK: not needed
 	uint32_t pointers, kept, step;
 	struct byte_pointer samples[SAMPLES]; // [kept] each step-th
+	struct void_arrays arrays;            // by content
 	enum meaning meaning;
 	struct self_length length;   // its type also for MEANS_TYPE and MEANS_BYTES
 	struct header_member number; // MEANS_BYTES: that of the bytes
@@ -56,6 +61,8 @@ struct void_place {
 	bool is_mixed;   // MEANS_CAST: the targets are of several types
 	enum rank rank;
 };
+
+#define IS_CONTEXT (UINT64_C(1) << 63) // no address has this bit
 
 // The void pointers of the values of a type, so far.
 enum voids {
@@ -77,6 +84,9 @@ struct search {
 	uint64_t *words; // [CONTENT_WORDS + 1]
 	bool by_content;
 	bool by_callback; // places are being counted by callbacks
+	bool by_context;  // likewise
+	struct void_contexts contexts;
+	heap_type_id void_pointer;
 	uint64_t *claimed;
 };
 
@@ -87,6 +97,7 @@ static void release(struct search *search)
 	heap_array_deinit(&search->lengths);
 	deep_content_deinit(&search->deep);
 	heap_array_deinit(&search->values);
+	void_contexts_deinit(&search->contexts);
 	free(search->words);
 	free(search->voids);
 }
@@ -98,7 +109,7 @@ struct void_pointer {
 	heap_type_id type; // that has it
 	uint64_t offset;   // in that
 	uint64_t value;    // address of the value, one element of an array
-	heap_object_id target;
+	heap_object_id holder, target;
 	bool is_sure; // the name of its holder
 };
 
@@ -245,6 +256,7 @@ static struct heap_error *visit_values(struct search *search, const struct value
 				       values->type,
 				       without_index(&inference->layouts, values->type, offset),
 				       value_address(search, values, offset),
+				       values->object,
 				       target,
 				       values->is_sure,
 			       }));
@@ -255,6 +267,13 @@ static struct heap_error *visit_values(struct search *search, const struct value
 static bool is_open(const struct void_place *place)
 {
 	return place->callback_at != NO_CALLBACK;
+}
+
+// True if a place does not tell what all of its pointers lead to.
+static bool is_unclear(const struct void_place *place)
+{
+	return place->callback == 0 && (place->meaning == MEANS_NOTHING ||
+					(place->meaning == MEANS_TYPE && place->is_partial));
 }
 
 static bool is_told(const struct void_place *place)
@@ -348,18 +367,30 @@ static uint64_t read_callback(const struct search *search, const struct void_pla
 	return modules_find(&capture->modules, callback) ? callback : 0;
 }
 
-// The place that tells what a pointer leads to: that with its callback, if all of them together do not tell all.
-// @return NULL: there is none
+// The context of a pointer as a callback of its place; 0 if it has none.
+static uint64_t read_context(const struct search *search, const struct void_pointer *pointer)
+{
+	uint32_t context = search->contexts.of ? search->contexts.of[pointer->holder] : 0;
+
+	return context ? IS_CONTEXT | context : 0;
+}
+
+// The place that tells what a pointer leads to: that with its callback or context, if all of them together do not
+// tell all. @return NULL: there is none
 static const struct void_place *find_telling(const struct search *search,
 					     const struct void_pointer *pointer)
 {
-	const struct void_place *place = find_place(search, pointer, 0);
-	uint64_t callback;
+	const struct void_place *all = find_place(search, pointer, 0), *place = all;
+	uint64_t callback = 0;
 
-	if (!place || place->callback_at == NO_CALLBACK)
-		return place && place->meaning != MEANS_NOTHING ? place : NULL;
-	callback = read_callback(search, place, pointer);
-	place = callback ? find_place(search, pointer, callback) : NULL;
+	if (place && place->callback_at != NO_CALLBACK) {
+		callback = read_callback(search, place, pointer);
+		place = callback ? find_place(search, pointer, callback) : NULL;
+	}
+	if (all && (!place || place->meaning == MEANS_NOTHING)) {
+		callback = read_context(search, pointer);
+		place = callback ? find_place(search, pointer, callback) : NULL;
+	}
 	return place && place->meaning != MEANS_NOTHING ? place : NULL;
 }
 
@@ -388,10 +419,11 @@ static struct heap_error *count_pointer(struct search *search, const struct void
 	struct void_place *place = find_place(search, pointer, 0);
 	uint64_t callback = 0;
 
-	if (search->by_callback) {
-		if (!place || place->callback_at == NO_CALLBACK)
+	if (search->by_callback || search->by_context) {
+		if (!place || !(search->by_context ? is_unclear(place) : is_open(place)))
 			return NULL;
-		callback = read_callback(search, place, pointer);
+		callback = search->by_context ? read_context(search, pointer)
+					      : read_callback(search, place, pointer);
 		if (callback == 0)
 			return NULL;
 		place = find_place(search, pointer, callback);
@@ -408,6 +440,8 @@ static struct heap_error *count_pointer(struct search *search, const struct void
 		place = &search->places.items[search->places.count - 1];
 	}
 	keep_sample(search->inference, place, pointer);
+	if (search->by_content)
+		void_arrays_add(&place->arrays, search->inference, pointer->target);
 	return NULL;
 }
 
@@ -467,6 +501,31 @@ static bool find_bytes(const struct search *search, struct void_place *place)
 	return place->length.type != HEAP_NO_TYPE &&
 	       byte_lengths_find(inference, place->type, place->offset, place->samples, place->kept,
 				 &place->number);
+}
+
+// True if a block is a text, or may be one.
+static bool may_be_text(const struct search *search, heap_object_id object)
+{
+	const struct inference *inference = search->inference;
+	struct content content;
+
+	if (!claims_lack(&inference->claims, object))
+		return layouts_is_character(&inference->layouts, inference_type(inference, object));
+	content_read(inference, object, search->words, &content);
+	return content_is_text(inference, &content, inference_size(inference, object));
+}
+
+// True if all targets are texts.
+static bool find_texts(const struct search *search, struct void_place *place)
+{
+	place->length.type = heap_types_find(search->inference->layouts.types, "char", 0);
+	if (place->length.type == HEAP_NO_TYPE || place->kept < MIN_TAGGED)
+		return false;
+	for (uint32_t i = 0; i < place->kept; i++) {
+		if (!may_be_text(search, place->samples[i].target))
+			return false;
+	}
+	return true;
 }
 
 // Finds the type of nearly all targets that have a name.
@@ -539,29 +598,66 @@ static bool has_pointer(const struct layouts *layouts, const struct void_place *
 	return false;
 }
 
-// Finds the only struct that the callback, or the functions of a table, handle and that the targets may be.
-static bool find_handled(const struct search *search, struct void_place *place)
+// Finds the structs that a function, or those of a table, handle and that the targets may be. @return false: several
+static bool add_handled(const struct search *search, const struct void_place *place,
+			const struct method_table *functions, heap_type_id *found)
 {
 	const struct inference *inference = search->inference;
 	const struct method_tables *tables = &inference->pointer_tags.tables;
-	const struct method_table *functions = NULL;
-	heap_type_id found = HEAP_NO_TYPE;
 
-	if (place->callback != 0)
-		functions = method_tables_find_callback(tables, place->callback);
-	if (place->callback != 0 && !functions)
-		functions = method_tables_find(tables, place->callback);
 	for (uint32_t i = 0; functions && i < functions->receivers; i++) {
 		heap_type_id type = tables->receivers.items[functions->first_receiver + i].type;
 
-		if (type == found || !layouts_is_compound(&inference->layouts, type) ||
+		if (type == *found || !layouts_is_compound(&inference->layouts, type) ||
 		    has_pointer(&inference->layouts, place, type) ||
 		    !may_all_be(search, place, type))
 			continue;
-		if (found != HEAP_NO_TYPE)
+		if (*found != HEAP_NO_TYPE)
 			return false;
-		found = type;
+		*found = type;
 	}
+	return true;
+}
+
+// Likewise those of the functions of the containers on the path of a context.
+static bool add_handled_by_context(const struct search *search, const struct void_place *place,
+				   heap_type_id *found)
+{
+	const struct method_tables *tables = &search->inference->pointer_tags.tables;
+	const struct void_context *context =
+		void_contexts_get(&search->contexts, (uint32_t)place->callback);
+
+	for (int depth = 0; context && depth < MAX_DEPTH; depth++) {
+		for (uint32_t i = 0; i < context->count; i++) {
+			if (!add_handled(search, place,
+					 method_tables_find_callback(tables, context->functions[i]),
+					 found))
+				return false;
+		}
+		context = void_contexts_get(&search->contexts, context->parent);
+	}
+	return true;
+}
+
+// Finds the only struct that the callback, the functions of a table, or of containers, handle and that the targets may be.
+static bool find_handled(const struct search *search, struct void_place *place)
+{
+	const struct method_tables *tables = &search->inference->pointer_tags.tables;
+	const struct method_table *functions = NULL;
+	heap_type_id found = HEAP_NO_TYPE;
+	bool is_clear;
+
+	if (place->callback & IS_CONTEXT) {
+		is_clear = add_handled_by_context(search, place, &found);
+	} else {
+		if (place->callback != 0)
+			functions = method_tables_find_callback(tables, place->callback);
+		if (place->callback != 0 && !functions)
+			functions = method_tables_find(tables, place->callback);
+		is_clear = add_handled(search, place, functions, &found);
+	}
+	if (!is_clear)
+		found = HEAP_NO_TYPE;
 	place->length.type = found;
 	place->is_handled = found != HEAP_NO_TYPE;
 	return place->is_handled;
@@ -598,7 +694,10 @@ static struct heap_error *find_content(struct search *search, struct void_place 
 	if (!search->deep.inference)
 		HEAP_TRY(deep_content_init(&search->deep, inference));
 	place->length.type = deep_content_choose(&search->deep, &search->values, false);
-	*is_found = place->length.type != HEAP_NO_TYPE;
+	// Those of one context are few, so that they agree with something far by chance.
+	*is_found = place->length.type != HEAP_NO_TYPE &&
+		    (!(place->callback & IS_CONTEXT) ||
+		     deep_content_is_near(&search->deep, place->length.type));
 	return NULL;
 }
 
@@ -632,6 +731,36 @@ static void means_cast(struct void_place *place)
 	place->rank = RANK_EMBEDDED;
 }
 
+// Finds a meaning where nothing but the contents of the targets tells it.
+HEAP_MUST_CHECK
+static struct heap_error *find_meaning_by_content(struct search *search, struct void_place *place,
+						  bool *is_found)
+{
+	*is_found = true;
+	if (find_bytes(search, place)) {
+		place->meaning = MEANS_BYTES;
+		place->rank = RANK_TEXT;
+		return NULL;
+	}
+	if (search->void_pointer != HEAP_NO_TYPE &&
+	    void_arrays_find(&place->arrays, search->inference, search->void_pointer,
+			     search->words)) {
+		place->meaning = MEANS_POINTERS;
+		place->length.type = search->void_pointer;
+		place->rank = RANK_ARRAY;
+		return NULL;
+	}
+	if (find_texts(search, place)) {
+		place->meaning = MEANS_TEXT;
+		place->rank = RANK_TEXT;
+		return NULL;
+	}
+	HEAP_TRY(find_content(search, place, is_found));
+	if (*is_found)
+		place->meaning = MEANS_TYPE;
+	return NULL;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *find_meaning(struct search *search, struct void_place *place)
 {
@@ -656,16 +785,10 @@ static struct heap_error *find_meaning(struct search *search, struct void_place 
 		means_cast(place);
 		return NULL;
 	}
-	if (search->by_content && find_bytes(search, place)) {
-		place->meaning = MEANS_BYTES;
-		place->rank = RANK_TEXT;
+	if (!search->by_content)
 		return NULL;
-	}
-	if (search->by_content)
-		HEAP_TRY(find_content(search, place, &is_found));
-	if (is_found)
-		place->meaning = MEANS_TYPE;
-	else if (search->by_content && has_casts)
+	HEAP_TRY(find_meaning_by_content(search, place, &is_found));
+	if (!is_found && has_casts)
 		means_cast(place);
 	return NULL;
 }
@@ -691,6 +814,16 @@ static struct layout_claim fit(const struct search *search, const struct void_pl
 	if (place->meaning == MEANS_BYTES)
 		return byte_lengths_hold(inference, &place->number,
 					 &(struct byte_pointer){ pointer->value, target })
+			       ? (struct layout_claim){ LAYOUT_TEXT, place->length.type,
+							inference_size(inference, target) }
+			       : none;
+	if (place->meaning == MEANS_POINTERS)
+		return void_arrays_hold(inference, target, search->words)
+			       ? (struct layout_claim){ LAYOUT_ARRAY, place->length.type,
+							inference_size(inference, target) / 8 }
+			       : none;
+	if (place->meaning == MEANS_TEXT)
+		return may_be_text(search, target)
 			       ? (struct layout_claim){ LAYOUT_TEXT, place->length.type,
 							inference_size(inference, target) }
 			       : none;
@@ -753,8 +886,7 @@ static struct heap_error *divide_places(struct search *search)
 	for (size_t i = 0; i < count; i++) {
 		struct void_place *place = &search->places.items[i];
 
-		if (place->meaning == MEANS_NOTHING ||
-		    (place->meaning == MEANS_TYPE && place->is_partial))
+		if (is_unclear(place))
 			place->callback_at =
 				callbacks_find(&search->inference->layouts, place->type);
 		open += is_open(place);
@@ -763,6 +895,27 @@ static struct heap_error *divide_places(struct search *search)
 		return NULL;
 	search->by_callback = true;
 	narrow(search, is_open);
+	HEAP_TRY(visit_all(search, count_pointer));
+	return find_meanings(search, count);
+}
+
+// Tells those that are left apart by their contexts.
+HEAP_MUST_CHECK
+static struct heap_error *divide_by_context(struct search *search)
+{
+	size_t count = search->places.count, types = search->inference->layouts.types->count;
+	CLEANUP_FREE uint8_t *is_container = calloc(types + 1, 1);
+
+	if (!is_container)
+		return heap_error_out_of_memory();
+	for (heap_type_id id = 1; id < types; id++)
+		is_container[id] =
+			search->voids[id] == VOIDS_SOME || search->voids[id] == VOIDS_IDLE;
+	narrow(search, is_unclear);
+	if (!search->has_holders)
+		return NULL;
+	HEAP_TRY(void_contexts_find(search->inference, is_container, &search->contexts));
+	search->by_context = true;
 	HEAP_TRY(visit_all(search, count_pointer));
 	return find_meanings(search, count);
 }
@@ -776,6 +929,7 @@ struct heap_error *void_pointers_claim(struct inference *inference, bool by_cont
 		.voids = calloc((size_t)inference->layouts.types->count + 1, 1),
 		.words = malloc((CONTENT_WORDS + 1) * sizeof(*search.words)),
 		.by_content = by_content,
+		.void_pointer = void_arrays_element(inference),
 		.claimed = claimed,
 	};
 
@@ -789,6 +943,8 @@ struct heap_error *void_pointers_claim(struct inference *inference, bool by_cont
 	HEAP_TRY(self_lengths_find(inference, &search.lengths));
 	HEAP_TRY(find_meanings(&search, 0));
 	HEAP_TRY(divide_places(&search));
+	if (by_content)
+		HEAP_TRY(divide_by_context(&search));
 	narrow(&search, is_told);
 	return visit_all(&search, claim_target);
 }
