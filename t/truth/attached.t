@@ -17,7 +17,7 @@ my $table = Judge::heading();
 # repeated: only void pointers lead to items.
 my %least = ((map { $_ => 95 } qw(parser cache shapes store sessions hierarchy engine ir classes values variants)),
     json => 35, index => 50, interpreter => 90, lisp => 15, kv => 70, leaks => 90, recycled => 90, handles => 99,
-    shelves => 95, votes => 0, collector => 95, btree => 90, generic => 99, casts => 85, workers => 99, front => 97, regex => 95, notes => 99, bank => 99, radix => 65, flat => 99.5, erased => 85, script => 99, daemon => 99.9, history => 98, lowering => 99, optimizer => 80, transactions => 99, regions => 33, items => 99.5, slices => 99.5, widgets => 99.5, slots => 98, extensions => 99, boxed => 99.9, heads => 60, repeated => 66.5, levels => 100, ropes => 100, tables => 99.9);
+    shelves => 95, votes => 0, collector => 95, btree => 90, generic => 99, casts => 85, workers => 99, front => 97, regex => 95, notes => 99, bank => 99, radix => 65, flat => 99.5, erased => 85, script => 99, daemon => 99.9, history => 98, lowering => 99, optimizer => 80, transactions => 99, regions => 33, items => 99.5, slices => 99.5, widgets => 99.5, slots => 98, extensions => 99, boxed => 99.9, heads => 60, repeated => 66.5, levels => 100, ropes => 100, tables => 99.9, chunks => 99.4);
 # And of the parts of blocks that it cuts up.
 my %least_parts = ((map { $_ => 99.5 } qw(slices widgets)), slots => 99);
 for my $name (sort keys %least) {

@@ -61,6 +61,7 @@ $part_floor{records} = [98.5, 100];    # of the last record of a block, no node 
 $part_floor{widgets} = [100, 100];    # chunks of pages, whose method tables only void pointers lead to
 $floor{bodies} = [99, 100];    # nothing tells pages of bodies, before which no headers are
 $floor{tables} = [100, 100];    # hash tables of anything, whose arrays only void pointers lead to
+$floor{chunks} = [100, 100];    # tables of two kinds in one union, and values in chunks whose first ones are free
 $floor{instances} = [100, 100];    # only void pointers lead to objects, whose class is a block
 my $repeats = 5;
 my %sum;

@@ -3,6 +3,7 @@
  * Follows typed slots: each becomes a claim on its target, or a hint.
  */
 #include "dumper/writer/infer/inference.h"
+#include "dumper/writer/infer/pointer_tables.h"
 
 #include "dumper/base/header.h"
 #include "dumper/writer/base/progress.h"
@@ -254,6 +255,16 @@ static struct heap_error *apply_one(struct inference *inference, heap_type_id po
 					   pointer->is_sure });
 }
 
+// True if a pointer leads to a table of pointers that do not lead to what those of a type do: one tag may go with
+// tables of several kinds.
+static bool is_other_table(const struct inference *inference, heap_type_id type,
+			   const struct pointer *pointer)
+{
+	return layouts_is_start(pointer->interior) &&
+	       !pools_have(&inference->pools, pointer->target) &&
+	       pointer_tables_lead_astray(inference, pointer->target, type);
+}
+
 // Applies the slots at an offset of the pointer's holder.
 HEAP_MUST_CHECK
 static struct heap_error *apply_all(struct inference *inference, const struct heap_slot *slots,
@@ -271,7 +282,8 @@ static struct heap_error *apply_all(struct inference *inference, const struct he
 		struct union_pointee pointee;
 
 		HEAP_TRY(union_tags_ask(inference, pointer, offset, &pointee));
-		if (pointee.type != HEAP_NO_TYPE) {
+		if (pointee.type != HEAP_NO_TYPE &&
+		    !is_other_table(inference, pointee.type, &behind)) {
 			behind.is_sure &= pointee.is_sure;
 			return apply_meant(inference, &pointee, &behind);
 		}

@@ -694,6 +694,11 @@ static int weigh(const struct inference *inference, const struct content *conten
 	if (weak->claim.fit == LAYOUT_ARRAY && weak->claim.elements > 1 &&
 	    may_be_extended(inference, content, weak->claim.type))
 		return -1;
+	// Contents may be left over where the last pointers of a table would be, but not where the first one is.
+	if (weak->either && weak->claim.fit == LAYOUT_ARRAY &&
+	    layouts_is_pointer(&inference->layouts, weak->claim.type) &&
+	    content_contradicts(inference, content, weak->claim.type))
+		return -1;
 	if (weak->claim.elements > 1 &&
 	    layouts_is_compound(&inference->layouts, weak->claim.type) &&
 	    !do_elements_agree(inference, content->object, &weak->claim))

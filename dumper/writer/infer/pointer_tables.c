@@ -5,6 +5,7 @@
 #include "dumper/writer/infer/explained_pointers.h"
 #include "dumper/writer/infer/inference.h"
 #include "dumper/writer/infer/majority.h"
+#include "dumper/writer/infer/pointer_strides.h"
 #include "dumper/writer/infer/sampler.h"
 #include "lib/base/cleanup.h"
 
@@ -18,6 +19,7 @@ enum {
 	FEW = 8,          // that are enough for that
 	READ = 32,        // pointers whose targets are read
 	MIN_READ = 2,     // of these, to say anything
+	LEAST_VALUE = 24, // bytes of a value whose size tells something: 16 are allocators' unit
 };
 
 // The targets of the pointers of a table.
@@ -130,6 +132,16 @@ bool pointer_tables_lead_astray(const struct inference *inference, heap_object_i
 	return pairs > 0 && apart * 2 > pairs;
 }
 
+// True if the pointers of a table lead to places that are as far apart as values of a type.
+static bool has_stride(const struct inference *inference, heap_object_id table,
+		       heap_type_id pointee)
+{
+	uint64_t size = layouts_size(&inference->layouts, pointee);
+
+	return size >= LEAST_VALUE &&
+	       pointer_strides_find(&inference->capture->snapshot, table) == size;
+}
+
 // The word of a block's pointers on a type that it may be several of.
 enum word {
 	REFUTED,
@@ -175,13 +187,19 @@ static enum word ask(const struct inference *inference, heap_object_id object, h
 	    pointer_tables_lead_astray(inference, object, type))
 		return REFUTED;
 	content_read(inference, object, words, &content);
-	if (content_score(inference, &content, type, claim.elements) < 0)
+	// Contents may be left over where the last pointers would be, but not where the first one is.
+	if (content_score(inference, &content, type, claim.elements) < 0 ||
+	    (layouts_is_pointer(&inference->layouts, type) &&
+	     content_contradicts(inference, &content, type)))
 		return REFUTED;
 	if (pointee == HEAP_NO_TYPE)
 		return POSSIBLE;
 	tally = count_targets(inference, object, pointee);
-	if (tally.known < MIN_POINTERS)
-		return are_contradicted(inference, object, pointee, words) ? REFUTED : POSSIBLE;
+	if (tally.known < MIN_POINTERS) {
+		if (are_contradicted(inference, object, pointee, words))
+			return REFUTED;
+		return has_stride(inference, object, pointee) ? PROVED : POSSIBLE;
+	}
 	return tally.agreeing * MOST >= tally.known * (MOST - 1) ? PROVED : REFUTED;
 }
 
