@@ -39,7 +39,6 @@
 #include "dumper/writer/infer/text_headers.h"
 #include "dumper/writer/infer/site_containers.h"
 #include "dumper/writer/infer/unaligned_texts.h"
-#include "dumper/writer/infer/uniform_pools.h"
 #include "dumper/writer/infer/unset_variables.h"
 #include "dumper/writer/infer/void_pointers.h"
 
@@ -411,8 +410,6 @@ static struct heap_error *advance(struct inference *inference, int small, uint64
 		HEAP_TRY(likeness_claim(inference, named));
 	if (*named == 0)
 		HEAP_TRY(pools_cut(inference, false, named));
-	if (*named == 0 && pass(inference, &inference->uniform, FEW_NEW))
-		HEAP_TRY(uniform_pools_claim(inference, named));
 	if (*named == 0 && pass(inference, &inference->payloads, FEW_NEW))
 		HEAP_TRY(payloads_find(inference, named));
 	if (*named == 0 && pass(inference, &inference->own_methods, FEW_NEW))

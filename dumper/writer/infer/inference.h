@@ -103,7 +103,6 @@ struct inference {
 	struct gate links;         /**< measuring nodes behind their links */
 	struct gate arrays;        /**< proving arrays */
 	struct gate payloads;      /**< finding the payloads of links */
-	struct gate uniform;       /**< comparing pools with arrays */
 	struct gate all_kinds;     /**< a pass over all kinds */
 	struct gate few;           /**< asking few siblings */
 	struct gate likeness;      /**< comparing blocks with those whose types are known */

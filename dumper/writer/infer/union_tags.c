@@ -192,7 +192,8 @@ static uint32_t choose_by_name(const struct inference *inference, const struct u
 	return most > 0 ? found : UNION_ALTERNATIVES;
 }
 
-// The only admitted type, or the one whose score is better by one for each block.
+// The only admitted type, or the one whose score is better by one for each block. Numbers may have any value: they are
+// admitted where the contents speak against them, too.
 static uint32_t choose_by_content(const struct union_tally *tally, const struct union_group *group,
 				  uint32_t *admitted)
 {
@@ -206,6 +207,8 @@ static uint32_t choose_by_content(const struct union_tally *tally, const struct 
 		if (!is_admitted(one))
 			continue;
 		++*admitted;
+		if (one->score < 0)
+			continue;
 		if (best && one->score <= best->score) {
 			second = one->score > second ? one->score : second;
 			continue;
