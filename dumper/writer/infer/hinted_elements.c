@@ -25,6 +25,13 @@ static uint64_t greatest_divisor(uint64_t one, uint64_t other)
 	return one;
 }
 
+// True if a hint tells of an element, or of more than the link that free ones have in front.
+static bool tells(const struct inference *inference, const struct hint *hint)
+{
+	return pool_hints_is_part(inference, hint) &&
+	       !layouts_is_link(&inference->layouts, hint->type);
+}
+
 // The type that most hints tell of.
 static heap_type_id find_type(const struct inference *inference, heap_object_id object)
 {
@@ -33,7 +40,7 @@ static heap_type_id find_type(const struct inference *inference, heap_object_id 
 	for (uint32_t at = hints_first(&inference->hints, object); at != NO_HINT;
 	     at = inference->hints.list[at].next) {
 		progress_step();
-		if (pool_hints_is_part(inference, &inference->hints.list[at]))
+		if (tells(inference, &inference->hints.list[at]))
 			majority_add(&types, inference->hints.list[at].type);
 	}
 	return types.lead > 0 ? types.value : HEAP_NO_TYPE;
@@ -58,7 +65,7 @@ static struct places count_places(const struct inference *inference, heap_object
 		uint64_t number = hint->interior / stride;
 
 		progress_step();
-		if (!pool_hints_is_part(inference, hint))
+		if (!tells(inference, hint))
 			continue;
 		if (hint->type != type || hint->interior % stride != 0) {
 			places.others++;

@@ -50,6 +50,7 @@ struct void_place {
 	uint64_t callback;    // or IS_CONTEXT and a context; 0: any
 	uint64_t callback_at; // its offset in the type; NO_CALLBACK: not needed
 	uint32_t pointers, kept, step;
+	uint32_t inner;                       // pointers into the middle of blocks, and no samples
 	struct byte_pointer samples[SAMPLES]; // [kept] each step-th
 	struct void_arrays arrays;            // by content
 	enum meaning meaning;
@@ -110,7 +111,8 @@ struct void_pointer {
 	uint64_t offset;   // in that
 	uint64_t value;    // address of the value, one element of an array
 	heap_object_id holder, target;
-	bool is_sure; // the name of its holder
+	bool is_sure;  // the name of its holder
+	bool is_inner; // it leads into the middle of its target
 };
 
 typedef struct heap_error *(*visitor)(struct search *search, const struct void_pointer *pointer);
@@ -218,7 +220,7 @@ static uint64_t value_address(const struct search *search, const struct values *
 	       values->start + first;
 }
 
-// Visits the void pointers of values that lead to the starts of blocks.
+// Visits the void pointers of values.
 HEAP_MUST_CHECK
 static struct heap_error *visit_values(struct search *search, const struct values *values,
 				       visitor visit)
@@ -247,10 +249,6 @@ static struct heap_error *visit_values(struct search *search, const struct value
 		slots = heap_repetition_slots_at(repetition, offset, &first, &behind);
 		if (!slots || !are_void(inference, slots, first, behind))
 			continue;
-		// Last, since the target's prefix is a cache miss away.
-		if (!layouts_is_start(snapshot->edge_interior[i] -
-				      inference_prefix(inference, target)))
-			continue;
 		HEAP_TRY(visit(search,
 			       &(struct void_pointer){
 				       values->type,
@@ -259,6 +257,8 @@ static struct heap_error *visit_values(struct search *search, const struct value
 				       values->object,
 				       target,
 				       values->is_sure,
+				       !layouts_is_start(snapshot->edge_interior[i] -
+							 inference_prefix(inference, target)),
 			       }));
 	}
 	return NULL;
@@ -438,6 +438,10 @@ static struct heap_error *count_pointer(struct search *search, const struct void
 								 .callback_at = NO_CALLBACK,
 								 .step = 1 })));
 		place = &search->places.items[search->places.count - 1];
+	}
+	if (pointer->is_inner) {
+		place->inner++;
+		return NULL;
 	}
 	keep_sample(search->inference, place, pointer);
 	if (search->by_content)
@@ -766,6 +770,8 @@ static struct heap_error *find_meaning(struct search *search, struct void_place 
 {
 	bool is_found = false, has_casts;
 
+	if (place->kept == 0)
+		return NULL;
 	place->rank = RANK_VOTE;
 	if (are_tagged(search, place)) {
 		place->meaning = MEANS_TAGGED;
@@ -780,6 +786,9 @@ static struct heap_error *find_meaning(struct search *search, struct void_place 
 		place->meaning = MEANS_TYPE;
 		return NULL;
 	}
+	// They lead to parts of blocks. A struct with an array of any length would fit those whose first part one leads to.
+	if (place->inner > place->pointers)
+		return NULL;
 	has_casts = find_casts(search, place);
 	if (has_casts && !place->is_partial) {
 		means_cast(place);
@@ -850,7 +859,8 @@ static struct heap_error *claim_target(struct search *search, const struct void_
 	enum heap_evidence evidence = HEAP_EVIDENCE_VOTE;
 	struct layout_claim claim;
 
-	if (!place || claims_rank(&inference->claims, pointer->target) <= place->rank)
+	if (pointer->is_inner || !place ||
+	    claims_rank(&inference->claims, pointer->target) <= place->rank)
 		return NULL;
 	claim = fit(search, place, pointer);
 	if (claim.fit == LAYOUT_NONE)
