@@ -23,6 +23,8 @@ enum {
 	MAX_VISITS = 1 << 16, // members; several may be at one place, and nested in each other
 	CHECKED_ELEMENTS = 8, // of an array
 	PAGE = 4096,          // no pointer points below
+	LEAST_TEXT = 3,       // letters in front of older contents
+	SMALL_TEXT = 256,     // bytes of a block with such
 
 	// The verdict of one word on a candidate.
 	CONFIRMED = 1,
@@ -515,20 +517,53 @@ bool content_contradicts(const struct inference *inference, const struct content
 	return contradictions > 0;
 }
 
+// The length of the text that contents begin with: up to a NUL, or @p limit. SIZE_MAX: they begin with none.
+static uint64_t text_length(const struct content *content, uint64_t limit)
+{
+	const unsigned char *bytes = (const unsigned char *)content->words;
+	uint64_t length = 0;
+
+	while (length < limit && bytes[length] != '\0') {
+		if (bytes[length] < ' ' && !(bytes[length] >= '\t' && bytes[length] <= '\r'))
+			return UINT64_MAX;
+		length++;
+	}
+	return length;
+}
+
+// The offset of the first pointer behind a block's prefix; UINT64_MAX: there is none.
+static uint64_t first_pointer(const struct inference *inference, heap_object_id object)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	uint32_t edge = heap_edge_from(snapshot, object, inference_prefix(inference, object));
+
+	return edge < snapshot->edge_first[object + 1] ? snapshot->edge_slot[edge] * UINT64_C(8) -
+								 inference_prefix(inference, object)
+						       : UINT64_MAX;
+}
+
+bool content_is_text_and_rest(const struct inference *inference, const struct content *content,
+			      uint64_t size)
+{
+	uint64_t length = size <= SMALL_TEXT ? text_length(content, size) : UINT64_MAX;
+
+	// An address reads as a text of six letters.
+	return inference_slack(inference, content->object) > 0 && length >= LEAST_TEXT &&
+	       length < size &&
+	       !(length < 8 && image_find(&inference->capture->image, content->words[0])) &&
+	       first_pointer(inference, content->object) >= length - length % 8;
+}
+
 bool content_is_text(const struct inference *inference, const struct content *content,
 		     uint64_t size)
 {
 	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
 	heap_object_id object = content->object;
-	const unsigned char *bytes = (const unsigned char *)content->words;
 	uint64_t seen = content->count * 8 < size ? content->count * 8 : size;
-	uint64_t length = 0;
+	uint64_t length = text_length(content, seen);
 
-	while (length < seen && bytes[length] != '\0') {
-		if (bytes[length] < ' ' && !(bytes[length] >= '\t' && bytes[length] <= '\r'))
-			return false;
-		length++;
-	}
+	if (length == UINT64_MAX)
+		return false;
 	if (length == 0 || (length == seen && seen == size))
 		return false;
 	// A chunk may be larger than the request. Behind its text may be older contents then.

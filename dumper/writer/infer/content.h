@@ -61,6 +61,13 @@ void content_read_part(const struct inference *inference, heap_object_id object,
 bool content_read_value(const struct inference *inference, heap_object_id object, uint64_t offset,
 			heap_type_id type, uint64_t *words, struct content *result);
 
+/**
+ * True for a string in a small block that has older contents behind it, such as pointers: where it is not known how
+ * many bytes of the block were asked for. The string's NUL may have become the lowest byte of a pointer.
+ */
+bool content_is_text_and_rest(const struct inference *inference, const struct content *content,
+			      uint64_t size);
+
 /** True for a string: text up to a NUL, and only NULs or leftovers after it. */
 bool content_is_text(const struct inference *inference, const struct content *content,
 		     uint64_t size);

@@ -169,6 +169,11 @@ struct heap_error *inference_apply_pointer(struct inference *inference, heap_typ
 	if (claim.fit == LAYOUT_NONE &&
 	    smaller_targets_may_be(inference, pointee, pointer->interior, pointer->target))
 		HEAP_TRY(smaller_targets_claim(inference, pointee, pointer));
+	if (claim.fit == LAYOUT_NONE && larger_blocks_have(inference, pointee, pointer))
+		return claims_add(&inference->claims, RANK_SLACK,
+				  &(struct claim){ pointer->target,
+						   layouts_strip(&inference->layouts, pointee), 1,
+						   HEAP_EVIDENCE_POINTER, false });
 	if (claim.fit == LAYOUT_NONE)
 		return pointee == HEAP_NO_TYPE || !has_room(inference, pointee, pointer, size)
 			       ? NULL
@@ -363,8 +368,11 @@ void inference_foresee(const struct inference *inference, struct typed_edge *edg
 	if (claim.fit == LAYOUT_FLEXIBLE && is_doubtful(inference, &claim, pointer.target))
 		return;
 	if (claim.fit == LAYOUT_NONE &&
-	    smaller_targets_may_be(inference, edge->slots->pointee, pointer.interior - prefix,
-				   pointer.target))
+	    (smaller_targets_may_be(inference, edge->slots->pointee, pointer.interior - prefix,
+				    pointer.target) ||
+	     larger_blocks_may_have(inference, edge->slots->pointee,
+				    &(struct pointer){ .target = pointer.target,
+						       .interior = pointer.interior - prefix })))
 		return;
 	edge->is_hint = claim.fit == LAYOUT_NONE ||
 			(claim.fit == LAYOUT_EXACT &&

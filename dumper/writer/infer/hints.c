@@ -678,6 +678,7 @@ static int weigh(const struct inference *inference, const struct content *conten
 {
 	uint64_t size = inference_size(inference, content->object);
 	bool is_text = weak->claim.fit == LAYOUT_TEXT;
+	int score;
 
 	if (!weak->is_read &&
 	    hints_ask(inference, content->object, weak->claim.type) == VERDICT_AGAINST)
@@ -705,7 +706,10 @@ static int weigh(const struct inference *inference, const struct content *conten
 		return -1;
 	if (!may_begin_with(inference, content, &weak->claim))
 		return -1;
-	return content_score(inference, content, weak->claim.type, weak->claim.elements);
+	score = content_score(inference, content, weak->claim.type, weak->claim.elements);
+	return score < 0 && is_text && content_is_text_and_rest(inference, content, size)
+		       ? TEXT_SCORE
+		       : score;
 }
 
 // A struct says more than a pointer, as which its first member may be seen.

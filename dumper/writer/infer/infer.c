@@ -476,6 +476,7 @@ static void release(struct inference *inference)
 	pointer_tags_deinit(&inference->pointer_tags);
 	profiles_deinit(&inference->profiles);
 	single_objects_deinit(&inference->single_objects);
+	larger_blocks_deinit(&inference->larger_blocks);
 	pools_deinit(&inference->pools);
 	symbol_types_deinit(&inference->symbol_types);
 	thrown_exceptions_deinit(&inference->thrown_exceptions);

@@ -22,6 +22,7 @@
 #include "dumper/writer/infer/held_parts.h"
 #include "dumper/writer/infer/hints.h"
 #include "dumper/writer/infer/kinds.h"
+#include "dumper/writer/infer/larger_blocks.h"
 #include "dumper/writer/infer/pointer_tags.h"
 #include "dumper/writer/infer/pools.h"
 #include "dumper/writer/infer/profiles.h"
@@ -79,6 +80,7 @@ struct inference {
 	struct pointer_tags pointer_tags;
 	struct profiles profiles;
 	struct single_objects single_objects;
+	struct larger_blocks larger_blocks;
 	struct pools pools;
 	struct free_lists free_lists;
 	uint32_t

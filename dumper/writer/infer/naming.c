@@ -334,6 +334,10 @@ static struct heap_error *join_piece(void *context, void *result)
 	for (size_t i = 0; i < part->count; i++) {
 		const struct weighed *weighed = &part->found[i];
 
+		if (weighed->claim.fit == LAYOUT_SLACK && weighed->claim.elements == 1)
+			HEAP_TRY(larger_blocks_note(
+				&weighing->inference->larger_blocks, weighed->claim.type,
+				inference_size(weighing->inference, weighed->object)));
 		HEAP_TRY(claims_add(&weighing->inference->claims, weak_rank(weighed->claim.fit),
 				    &(struct claim){ weighed->object, weighed->claim.type,
 						     weighed->claim.elements, HEAP_EVIDENCE_POINTER,
