@@ -74,7 +74,8 @@ for my $case ([ 'aborts', 6, 'give_up' ], [ 'asserts', 6, 'give_up' ], [ 'frees'
             skip 'no core file was written', 1 unless defined $said;
             ok $file, "$program $how: a snapshot" or diag($said), last;
             my $info = Heapsh::ask($file, 'info');
-            my $rest = $how eq 'wild' ? '' : ', in \S+ \(.*\)';
+            # Functions of libc may have no name without its debug information.
+            my $rest = $how eq 'wild' ? '' : ', in \S+(?: \(.*\)|\+0x[0-9a-f]+)';
             like $info, qr/^ended +by signal $signal, [\w ]+, in thread \d+ \(crashes\S*\): $function \(crashes\.c:\d+\)$rest$/m, "$program $how: whose fault it is";
             is $info =~ m{^sent by +process $me$}m ? 1 : 0, $how eq 'is-killed' ? 1 : 0, "$program $how: sent by another process or not";
             is $info =~ /^fault +(.*)$/m ? $1 : '', $how eq 'wild' ? 'at an address that no program can have; the processor does not say which'
