@@ -5,6 +5,7 @@
 #include "dumper/writer/infer/candidates.h"
 
 #include "dumper/writer/base/progress.h"
+#include "dumper/writer/infer/explained_pointers.h"
 
 #include <stdlib.h>
 
@@ -104,6 +105,18 @@ static void add_wholes(const struct inference *inference, const struct hint *hin
 	}
 }
 
+// True for an array of structs some of whose numbers lie where the block has pointers.
+static bool has_numbers_for_pointers(const struct inference *inference, heap_object_id object,
+				     const struct layout_claim *claim)
+{
+	struct explained_pointers explained;
+
+	if (claim->elements < 2 || !layouts_is_compound(&inference->layouts, claim->type))
+		return false;
+	explained = explained_pointers_find(inference, object, claim->type);
+	return explained.count < explained.asked;
+}
+
 // Adds the types that a union's slot may point to itself.
 static void add_alternative(const struct inference *inference, const struct hint *hint,
 			    heap_object_id object, struct candidates *candidates)
@@ -115,7 +128,7 @@ static void add_alternative(const struct inference *inference, const struct hint
 	if (claim.fit == LAYOUT_NONE && layouts_is_character(&inference->layouts, hint->type))
 		claim = (struct layout_claim){ LAYOUT_TEXT, hint->type,
 					       inference_size(inference, object) };
-	if (claim.fit == LAYOUT_NONE)
+	if (claim.fit == LAYOUT_NONE || has_numbers_for_pointers(inference, object, &claim))
 		return;
 
 	struct candidate *candidate = candidates_add(candidates, claim);
