@@ -517,7 +517,7 @@ bool content_contradicts(const struct inference *inference, const struct content
 	return contradictions > 0;
 }
 
-// The length of the text that contents begin with: up to a NUL, or @p limit. SIZE_MAX: they begin with none.
+// The length of the text that contents begin with: up to a NUL, or @p limit. UINT64_MAX: they begin with none.
 static uint64_t text_length(const struct content *content, uint64_t limit)
 {
 	const unsigned char *bytes = (const unsigned char *)content->words;
@@ -562,9 +562,7 @@ bool content_is_text(const struct inference *inference, const struct content *co
 	uint64_t seen = content->count * 8 < size ? content->count * 8 : size;
 	uint64_t length = text_length(content, seen);
 
-	if (length == UINT64_MAX)
-		return false;
-	if (length == 0 || (length == seen && seen == size))
+	if (length == UINT64_MAX || length == 0 || (length == seen && seen == size))
 		return false;
 	// A chunk may be larger than the request. Behind its text may be older contents then.
 	if (inference->capture->objects.flags[object] & (ARENA_ROUNDED | ARENA_SLOT))

@@ -5,6 +5,7 @@
 #include "dumper/writer/infer/inference.h"
 #include "dumper/writer/infer/majority.h"
 #include "dumper/writer/infer/pool_hints.h"
+#include "lib/base/divisor.h"
 
 enum {
 	MIN_PLACES = 6,
@@ -12,18 +13,6 @@ enum {
 	FEW = 16,   // of so many elements, one may look like something else
 	READ = 128, // elements that are read
 };
-
-static uint64_t greatest_divisor(uint64_t one, uint64_t other)
-{
-	while (other > 0) {
-		uint64_t rest = one % other;
-
-		progress_step();
-		one = other;
-		other = rest;
-	}
-	return one;
-}
 
 // True if a hint tells of an element, or of more than the link that free ones have in front.
 static bool tells(const struct inference *inference, const struct hint *hint)
@@ -73,8 +62,8 @@ static struct places count_places(const struct inference *inference, heap_object
 		}
 		places.count++;
 		first = first == UINT64_MAX ? number : first;
-		places.divisor = greatest_divisor(places.divisor,
-						  number > first ? number - first : first - number);
+		places.divisor = heap_greatest_divisor(
+			places.divisor, number > first ? number - first : first - number);
 	}
 	return places;
 }

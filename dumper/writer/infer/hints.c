@@ -23,7 +23,6 @@ enum {
 	TEXT_SCORE = 3,
 	CHAINED_ELEMENTS = 64,   // of an array, whose pointers to their own kind are examined
 	CHAINS_THAT_AGREE = 16,  // for each that does not
-	SCORED_EDGES = 8,        // of a block
 	EXPLAINED_ALL = 1 << 20, // pointers: more than any score of contents
 	FRESH_LEAST = 256,       // blocks with new hints that are few
 	FRESH_SHARE = 64,        // and one in so many

@@ -10,15 +10,17 @@ enum {
 	ENOUGH = 3, // blocks of a struct and a size
 };
 
-static uint64_t hash_of(heap_type_id type, uint64_t size)
-{
-	return heap_hash_pair(type, size);
-}
-
 static uint32_t find(const struct larger_blocks *blocks, heap_type_id type, uint64_t size)
 {
-	return heap_hash_find(&blocks->by_type, hash_of(type, size), i,
+	return heap_hash_find(&blocks->by_type, heap_hash_pair(type, size), i,
 			      blocks->list[i].type == type && blocks->list[i].size == size);
+}
+
+uint32_t larger_blocks_count(const struct larger_blocks *blocks, heap_type_id type, uint64_t size)
+{
+	uint32_t found = find(blocks, type, size);
+
+	return found == HEAP_HASH_NONE ? 0 : blocks->list[found].count;
 }
 
 void larger_blocks_deinit(struct larger_blocks *blocks)
@@ -38,21 +40,20 @@ struct heap_error *larger_blocks_note(struct larger_blocks *blocks, heap_type_id
 	}
 	HEAP_TRY(heap_reserve(blocks->list, blocks->capacity, blocks->count + 1));
 	blocks->list[blocks->count] = (struct larger_block){ type, size, 1 };
-	return heap_hash_add(&blocks->by_type, hash_of(type, size), (uint32_t)blocks->count++);
+	return heap_hash_add(&blocks->by_type, heap_hash_pair(type, size),
+			     (uint32_t)blocks->count++);
 }
 
 bool larger_blocks_may_have(const struct inference *inference, heap_type_id type,
 			    const struct pointer *pointer)
 {
 	const struct larger_blocks *blocks = &inference->larger_blocks;
-	uint32_t found;
 
 	if (blocks->count == 0 || type == HEAP_NO_TYPE || !layouts_is_start(pointer->interior) ||
 	    claims_rank(&inference->claims, pointer->target) <= RANK_SLACK)
 		return false;
-	found = find(blocks, layouts_strip(&inference->layouts, type),
-		     inference_size(inference, pointer->target));
-	return found != HEAP_HASH_NONE && blocks->list[found].count >= ENOUGH;
+	return larger_blocks_count(blocks, layouts_strip(&inference->layouts, type),
+				   inference_size(inference, pointer->target)) >= ENOUGH;
 }
 
 bool larger_blocks_have(const struct inference *inference, heap_type_id type,

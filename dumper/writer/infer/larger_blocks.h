@@ -21,7 +21,7 @@ struct pointer;
 struct larger_block {
 	heap_type_id type;
 	uint64_t size;
-	uint32_t count; /**< of such blocks that are known by their contents */
+	uint32_t count; /**< of such blocks */
 };
 
 struct larger_blocks {
@@ -32,10 +32,13 @@ struct larger_blocks {
 
 void larger_blocks_deinit(struct larger_blocks *blocks);
 
-/** Notes that the contents of a block of that size speak for one struct. */
+/** Notes that a block of that size has one struct. */
 HEAP_MUST_CHECK
 struct heap_error *larger_blocks_note(struct larger_blocks *blocks, heap_type_id type,
 				      uint64_t size);
+
+/** The number of blocks that have been noted. */
+uint32_t larger_blocks_count(const struct larger_blocks *blocks, heap_type_id type, uint64_t size);
 
 /** True if a pointer's target, which has no name yet, is such a block by its size. */
 bool larger_blocks_may_have(const struct inference *inference, heap_type_id type,

@@ -393,7 +393,7 @@ heap_type_id larger_targets_beginning(const struct inference *inference, heap_ob
 	if (!inference_is_open(inference, object))
 		return HEAP_NO_TYPE;
 	beginning = find_beginning(inference, object);
-	// What a pointer to a base leads to begins with that, whatever it contains.
+	// A block that a pointer to a base leads to begins with that, whatever it contains.
 	if (beginning.type == HEAP_NO_TYPE || beginning.score > 0 ||
 	    layouts_is_base(&inference->layouts, beginning.type))
 		return beginning.type;

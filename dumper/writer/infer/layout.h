@@ -25,11 +25,11 @@ struct layout_index {
 	size_t count, capacity;
 };
 
-/** Facts about each type that are needed again and again. */
 enum {
 	LAYOUT_LEAST_PAGE = 1024, /**< bytes of a page of slots */
 };
 
+/** Facts about each type that are needed again and again. */
 struct layout_facts {
 	uint64_t size;         /**< bytes; 0: unknown */
 	uint64_t start;        /**< bytes before the elements of a flexible array at its end */

@@ -10,7 +10,7 @@
  *	                 ▲               ▲       ▲            all distances are multiples of a value's size, and
  *	                                                      have no greater divisor
  *
- * Of several types that a table's pointers may mean, the one of that very size is meant.
+ * A table's pointers may mean several types: the one of that very size is meant.
  */
 
 #include "lib/snapshot/snapshot.h"

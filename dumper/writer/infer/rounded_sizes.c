@@ -38,19 +38,6 @@ static const enum heap_evidence evidence_of[] = {
 	HEAP_EVIDENCE_EMBEDDING,
 };
 
-// A struct that has been found in blocks of some larger size.
-struct rounded {
-	heap_type_id type;
-	uint64_t size;
-	uint32_t blocks;
-};
-
-struct known {
-	struct rounded *list; // [count]
-	size_t count, capacity;
-	struct heap_hash_table by_type;
-};
-
 // The struct that agrees best so far.
 struct best {
 	heap_type_id type;
@@ -64,7 +51,7 @@ struct best {
 // The block that is considered.
 struct search {
 	const struct inference *inference;
-	const struct known *known; // or NULL
+	const struct larger_blocks *known; // or NULL
 	heap_object_id object;
 	bool by_lengths; // headers may be known by the length of what is behind them
 	struct best best;
@@ -85,31 +72,9 @@ bool rounded_sizes_fit(const struct inference *inference, heap_object_id object,
 
 // --- what is known -----------------------------------------------------------
 
-static struct rounded *find_known(const struct known *known, heap_type_id type, uint64_t size)
-{
-	uint32_t found = heap_hash_find(&known->by_type, heap_hash_pair(type, size), i,
-					known->list[i].type == type && known->list[i].size == size);
-
-	return found == HEAP_HASH_NONE ? NULL : &known->list[found];
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *note(struct known *known, heap_type_id type, uint64_t size)
-{
-	struct rounded *rounded = find_known(known, type, size);
-
-	if (rounded) {
-		rounded->blocks++;
-		return NULL;
-	}
-	HEAP_TRY(heap_reserve(known->list, known->capacity, known->count + 1));
-	known->list[known->count] = (struct rounded){ type, size, 1 };
-	return heap_hash_add(&known->by_type, heap_hash_pair(type, size), (uint32_t)known->count++);
-}
-
 // Notes the names that blocks have got here before.
 HEAP_MUST_CHECK
-static struct heap_error *learn(const struct inference *inference, struct known *known)
+static struct heap_error *learn(const struct inference *inference, struct larger_blocks *known)
 {
 	const heap_object_id count = inference->capture->objects.count;
 	const struct claims *claims = &inference->claims;
@@ -120,15 +85,9 @@ static struct heap_error *learn(const struct inference *inference, struct known 
 
 		progress_step();
 		if (rounded_sizes_fit(inference, i, type))
-			HEAP_TRY(note(known, type, inference_size(inference, i)));
+			HEAP_TRY(larger_blocks_note(known, type, inference_size(inference, i)));
 	}
 	return NULL;
-}
-
-static void known_deinit(struct known *known)
-{
-	free(known->list);
-	heap_hash_table_deinit(&known->by_type);
 }
 
 // --- one block ---------------------------------------------------------------
@@ -294,12 +253,10 @@ static bool is_better(const struct best *one, const struct best *other)
 
 static bool is_known(const struct search *search, heap_type_id type)
 {
-	const struct rounded *rounded =
-		search->known ? find_known(search->known, type,
-					   inference_size(search->inference, search->object))
-			      : NULL;
-
-	return rounded && rounded->blocks >= NAMING_VOTERS;
+	return search->known &&
+	       larger_blocks_count(search->known, type,
+				   inference_size(search->inference, search->object)) >=
+		       NAMING_VOTERS;
 }
 
 // Where no code is known, there is nothing that could contradict the parts.
@@ -436,7 +393,7 @@ static bool is_hopeless(struct search *search)
 }
 
 // The best struct for a block, if nothing better has named it; else the source is SOURCE_NONE.
-static struct best find_answer(const struct inference *inference, const struct known *known,
+static struct best find_answer(const struct inference *inference, const struct larger_blocks *known,
 			       heap_object_id object, bool by_lengths)
 {
 	static const struct best none = { .source = SOURCE_NONE };
@@ -528,7 +485,7 @@ static struct heap_error *claim_undivided(struct inference *inference,
 struct heap_error *rounded_sizes_claim(struct inference *inference, bool by_lengths,
 				       uint64_t *claimed)
 {
-	CLEANUP(known_deinit) struct known known = { 0 };
+	CLEANUP(larger_blocks_deinit) struct larger_blocks known = { 0 };
 	CLEANUP(header_blocks_deinit) struct header_blocks headers = { 0 };
 	const heap_object_id count = inference->capture->objects.count;
 	const struct claims *claims = &inference->claims;

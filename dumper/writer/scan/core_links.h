@@ -11,7 +11,7 @@
  *
  *	AT_PHDR ──▶ PT_DYNAMIC ──▶ DT_DEBUG ──▶ struct r_debug ──▶ struct link_map ──▶ ...
  *
- * What is read there is checked as all of the core file is: it may be damaged or forged.
+ * All that is read there is checked as the rest of the core file is: it may be damaged or forged.
  */
 
 #include "lib/base/error.h"
@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** What is known of the process. */
+/** The process, and where its program's headers are. */
 struct core_links_process {
 	/** Reads memory. @return how many bytes from @p address on could be read */
 	size_t (*read)(const void *context, uint64_t address, void *buffer, size_t size);

@@ -330,7 +330,7 @@ static struct heap_error *add_position(struct position *at)
 			  at->has_caller ? &at->caller : NULL);
 }
 
-// Of a deep stack, adds the outermost frames: they tell who has begun to recurse. Those in between are left out.
+// Adds the outermost frames of a deep stack: they tell who has begun to recurse. Those in between are left out.
 HEAP_MUST_CHECK
 static struct heap_error *walk_outermost(struct walk *walk, struct heap_thread *stack)
 {
