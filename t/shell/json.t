@@ -139,14 +139,14 @@ is_deeply $raw->{pointers}, [{ offset => 24, object => $ring }], 'show: their po
 is_deeply Sample::json($file, qw(show &nobody))->{value}, points('0x0'), 'show: a variable';
 
 says [{
-    thread => 4242, name => 'app', frames => [
+    thread => 4242, name => 'app', skipped_frames => 0, frames => [
         { function => 'serve', file => 'app.c', line => 30, pc => '0x401200', inlined => $false,
             locals => [{ name => 'ring', type => 'struct node *',
                 value => 'struct node at 0x5f01100', object => $ring }] },
         { function => 'main', file => 'app.c', line => 44, pc => '0x401300', inlined => $false,
             locals => [] }],
 }, {
-    thread => 4243, name => 'worker', frames => [
+    thread => 4243, name => 'worker', skipped_frames => 0, frames => [
         { function => 'poll', file => '', line => 0, pc => '0x7f0000003010', inlined => $false,
             locals => [] }],
 }] => 'callstack';

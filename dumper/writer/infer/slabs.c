@@ -12,21 +12,22 @@
 
 enum {
 	LEAST_ELEMENTS = 8, // of a slab
-	LEAST_SLABS = 4,    // of one name
+	LEAST_SLABS = 4,    // of one kind
 	LEAST_USES = 2,     // pointers to elements behind the first, on average
 };
 
-// A place that holds pointers to arrays of one name: a member of a type, or a root.
+// A place that holds pointers to arrays of one kind: a member of a type, or a root.
 struct place {
-	uint32_t name;
+	uint32_t kind;
 	uint32_t holder; // a type, or the number of types + a root
 	uint64_t offset;
 	uint64_t starts, insides; // its pointers to first elements, and to others
 };
 
-// The arrays of one name.
+// The arrays of one kind: of one type and length, whatever tells of them.
 struct arrays {
-	bool is_wanted;   // enough of them may be slabs
+	bool is_wanted; // enough of them may be slabs
+	uint32_t count;
 	uint64_t owned;   // pointers to their starts from places that mostly lead to these
 	uint64_t insides; // pointers to elements behind the first; at first, all that may be such
 };
@@ -35,8 +36,8 @@ struct slabs HEAP_ARRAY(struct heap_slab);
 
 struct search {
 	struct capture *capture;
-	struct arrays *arrays; // [names]
-	uint32_t *counts;      // [names] objects
+	struct arrays *arrays; // [names] those of a kind, at the first of its names
+	uint32_t *kinds;       // [names] the first name of its kind
 	uint8_t *is_wanted;    // a bit for each object
 	struct HEAP_ARRAY(struct place) places;
 	struct heap_hash_table by_holder;
@@ -47,7 +48,7 @@ struct search {
 static void search_deinit(struct search *search)
 {
 	free(search->arrays);
-	free(search->counts);
+	free(search->kinds);
 	free(search->is_wanted);
 	heap_array_deinit(&search->places);
 	heap_hash_table_deinit(&search->by_holder);
@@ -55,7 +56,39 @@ static void search_deinit(struct search *search)
 	heap_slot_table_deinit(&search->slots);
 }
 
+static uint32_t kind_of(const struct search *search, heap_object_id object)
+{
+	return search->kinds[names_number(&search->capture->names, object)];
+}
+
 // --- candidates ------------------------------------------------------------------
+
+// Finds the kinds of all names, and counts their objects.
+HEAP_MUST_CHECK
+static struct heap_error *count_kinds(struct search *search)
+{
+	const struct names *names = &search->capture->names;
+	CLEANUP(heap_hash_table_deinit) struct heap_hash_table by_kind = { 0 };
+	CLEANUP_FREE uint32_t *counts = NULL;
+
+	HEAP_TRY(names_count(names, search->capture->objects.count, &counts));
+	for (uint32_t i = 0; i < names->count; i++) {
+		const struct name *name = names_get(names, i);
+		uint64_t hash = heap_hash_pair(name->type, name->elements);
+		uint32_t found =
+			heap_hash_find(&by_kind, hash, at,
+				       names_get(names, at)->type == name->type &&
+					       names_get(names, at)->elements == name->elements);
+
+		if (found == HEAP_HASH_NONE) {
+			found = i;
+			HEAP_TRY(heap_hash_add(&by_kind, hash, i));
+		}
+		search->kinds[i] = found;
+		search->arrays[found].count += counts[i];
+	}
+	return NULL;
+}
 
 static bool is_array_of_structs(const struct heap_types *types, const struct name *name)
 {
@@ -71,22 +104,21 @@ static bool is_array_of_structs(const struct heap_types *types, const struct nam
 static void count_insides(struct search *search)
 {
 	const struct heap_snapshot *snapshot = &search->capture->snapshot;
-	const struct names *names = &search->capture->names;
 	uint32_t end = (uint32_t)snapshot->edge_count;
 
 	for (uint32_t i = inner_edges_find(snapshot, 0, end); i < end;
 	     i = inner_edges_find(snapshot, i + 1, end))
-		search->arrays[names_number(names, snapshot->edge_target[i])].insides++;
+		search->arrays[kind_of(search, snapshot->edge_target[i])].insides++;
 	for (uint64_t i = 0; i < snapshot->root_edge_count; i++)
-		search->arrays[names_number(names, snapshot->root_edges[i].target)].insides++;
+		search->arrays[kind_of(search, snapshot->root_edges[i].target)].insides++;
 }
 
-static bool has_uses(const struct search *search, uint32_t name)
+static bool has_uses(const struct arrays *arrays)
 {
-	return search->arrays[name].insides >= LEAST_USES * (uint64_t)search->counts[name];
+	return arrays->insides >= LEAST_USES * (uint64_t)arrays->count;
 }
 
-// Finds the names of which there are enough arrays. @return false if there are none
+// Finds the kinds of which there are enough arrays. @return false if there are none
 static bool find_wanted(struct search *search)
 {
 	const struct capture *capture = search->capture;
@@ -96,13 +128,13 @@ static bool find_wanted(struct search *search)
 	for (uint32_t i = 1; i < capture->names.count; i++) {
 		struct arrays *arrays = &search->arrays[i];
 
-		arrays->is_wanted = search->counts[i] >= LEAST_SLABS && has_uses(search, i) &&
+		arrays->is_wanted = arrays->count >= LEAST_SLABS && has_uses(arrays) &&
 				    is_array_of_structs(types, names_get(&capture->names, i));
 		arrays->insides = 0;
 		is_any |= arrays->is_wanted;
 	}
 	for (heap_object_id i = 0; is_any && i < capture->objects.count; i++) {
-		if (search->arrays[names_number(&capture->names, i)].is_wanted)
+		if (search->arrays[kind_of(search, i)].is_wanted)
 			heap_bit_set(search->is_wanted, i);
 	}
 	return is_any;
@@ -121,17 +153,17 @@ struct lead {
 HEAP_MUST_CHECK
 static struct heap_error *note(struct search *search, const struct lead *lead, uint64_t slot)
 {
-	uint32_t name = names_number(&search->capture->names, lead->target);
-	uint64_t hash = heap_hash_pair(heap_hash_pair(name, lead->holder), slot);
+	uint32_t kind = kind_of(search, lead->target);
+	uint64_t hash = heap_hash_pair(heap_hash_pair(kind, lead->holder), slot);
 	uint32_t found = heap_hash_find(&search->by_holder, hash, i,
-					search->places.items[i].name == name &&
+					search->places.items[i].kind == kind &&
 						search->places.items[i].holder == lead->holder &&
 						search->places.items[i].offset == slot);
 
 	if (found == HEAP_HASH_NONE) {
 		found = (uint32_t)search->places.count;
 		HEAP_TRY(heap_array_append(&search->places,
-					   (struct place){ name, lead->holder, slot, 0, 0 }));
+					   (struct place){ kind, lead->holder, slot, 0, 0 }));
 		HEAP_TRY(heap_hash_add(&search->by_holder, hash, found));
 	}
 	if (lead->interior == 0)
@@ -218,7 +250,7 @@ static void judge(struct search *search)
 {
 	for (size_t i = 0; i < search->places.count; i++) {
 		const struct place *place = &search->places.items[i];
-		struct arrays *arrays = &search->arrays[place->name];
+		struct arrays *arrays = &search->arrays[place->kind];
 
 		arrays->insides += place->insides;
 		// A stale pointer or two may lead to the middle; a slab's link leads there as often as it has elements.
@@ -228,7 +260,7 @@ static void judge(struct search *search)
 	for (uint32_t i = 1; i < search->capture->names.count; i++) {
 		struct arrays *arrays = &search->arrays[i];
 
-		arrays->is_wanted &= has_uses(search, i) && arrays->owned < search->counts[i] / 2;
+		arrays->is_wanted &= has_uses(arrays) && arrays->owned < arrays->count / 2;
 	}
 }
 
@@ -240,7 +272,7 @@ static struct heap_error *add_slabs(const struct search *search)
 
 	for (heap_object_id i = 0; i < capture->objects.count; i++) {
 		if (heap_bit_get(search->is_wanted, i) &&
-		    search->arrays[names_number(&capture->names, i)].is_wanted)
+		    search->arrays[kind_of(search, i)].is_wanted)
 			HEAP_TRY(heap_array_append(&slabs, (struct heap_slab){ i }));
 	}
 	capture->snapshot.slabs = keep(slabs.items);
@@ -255,10 +287,11 @@ struct heap_error *slabs_find(struct capture *capture)
 	if (!capture->names.of)
 		return NULL;
 	search.arrays = calloc((size_t)capture->names.count + 1, sizeof(*search.arrays));
+	search.kinds = calloc((size_t)capture->names.count + 1, sizeof(*search.kinds));
 	search.is_wanted = calloc((size_t)capture->objects.count / 8 + 1, 1);
-	if (!search.arrays || !search.is_wanted)
+	if (!search.arrays || !search.kinds || !search.is_wanted)
 		return heap_error_out_of_memory();
-	HEAP_TRY(names_count(&capture->names, capture->objects.count, &search.counts));
+	HEAP_TRY(count_kinds(&search));
 	count_insides(&search);
 	if (!find_wanted(&search))
 		return NULL;

@@ -16,7 +16,7 @@
  * vector's member leads to starts, but for stale pointers, while the links that lead to a slab's first element lead to all
  * the others as well.
  *
- * Slabs are made of one type and number of elements over and over, so those of one name are judged together.
+ * Slabs are made of one type and number of elements over and over, so those of one such kind are judged together.
  */
 
 #include "dumper/writer/scan/capture.h"
