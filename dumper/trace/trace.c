@@ -261,7 +261,10 @@ static bool take_place(uint32_t *place)
 {
 	*place = __atomic_load_n(&state->head, __ATOMIC_RELAXED);
 	do {
-		if (*place - __atomic_load_n(&state->tail, __ATOMIC_ACQUIRE) >= EVENTS) {
+		// Since the head was read, all events up to a later one may have been written: less than none is left.
+		uint32_t left = *place - __atomic_load_n(&state->tail, __ATOMIC_ACQUIRE);
+
+		if ((int32_t)left >= EVENTS) {
 			__atomic_add_fetch(&state->dropped, 1, __ATOMIC_RELAXED);
 			return false;
 		}
