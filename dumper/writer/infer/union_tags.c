@@ -198,7 +198,7 @@ static uint32_t choose_by_content(const struct union_tally *tally, const struct 
 				  uint32_t *admitted)
 {
 	const struct union_support *best = NULL;
-	int64_t second = INT64_MIN;
+	int64_t second = 0; // of those that the contents do not speak against
 
 	*admitted = 0;
 	for (uint32_t i = 0; i < tally->alternative_count; i++) {
