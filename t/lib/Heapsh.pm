@@ -31,6 +31,17 @@ our $patience = $ENV{HEAPSH_PATIENCE} || 60;
 # On a busy machine 250 ms are not enough for every thread to stop; t/capture/stop.t tests the limit.
 $ENV{HEAPSNAP_STOP} //= '20s';
 
+# A writer that crashes begins anew without types, and few tests would tell. This one is meant to crash.
+our $crashes;
+
+# @return a snapshot's path, if its writer has not crashed
+sub check {
+    my ($file) = @_;
+    my ($crash) = `"$build/heapsh" --quiet "$file" info 2>&1` =~ /(heapsnap-writer crashed.*)/;
+    die "$file: $crash\n" if $crash && !$crashes;
+    return $file;
+}
+
 # Copies of what is captured with, where every user may run it: what is built may lie in a
 # directory of root's. @return its path
 my $public;
@@ -161,7 +172,7 @@ sub wait_for {
     my $until = time + $patience;
     while (time < $until) {
         my @files = $self->snapshots;
-        return $files[$count - 1] if @files >= $count;
+        return check($files[$count - 1]) if @files >= $count;
         die "the program ended: " . $self->errors if waitpid($self->{pid}, WNOHANG) == $self->{pid};
         die "no snapshot: " . $self->errors if $self->errors =~ /the program goes on/;
         sleep 0.01;
@@ -285,7 +296,7 @@ sub attach_and_finish {
     my $said = `"$build/heapsnap" attach @options --file $file $self->{pid} 2>&1`;
     die "heapsnap attach: $said" if $said ne "$file\n";
     $self->finish;
-    return $file;
+    return check($file);
 }
 
 # Why heapsnap attach cannot be tested here; '' if it can.
