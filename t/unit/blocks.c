@@ -351,6 +351,37 @@ static void all_versions(void **state)
 	}
 }
 
+// Pieces of the first arena's heap that are mapped, where brk(2) fails: glibc shrinks the last top by two headers, and where
+// that leaves no room for a chunk, there are three.
+static void mapped_pieces(void **state)
+{
+	const uint64_t piece = MAPPED + 0x4000, size = 0x1000;
+
+	(void)state;
+	for (uint64_t headers = 2; headers <= 3; headers++) {
+		struct making making;
+		struct memory *memory = make(&versions[7], &making);
+		uint64_t system = DATA + ARENA + versions[7].bins + 254 * 8 + 40;
+		uint64_t fence = piece + size - headers * 16;
+		struct blocks blocks;
+
+		making.next = piece;
+		making.before_in_use = true;
+		add_live(&making, 0x40);
+		add_live(&making, fence - making.next);
+		for (uint64_t i = 0; i < headers; i++)
+			put(memory, fence + i * 16 + 8, 16 | 1);
+		put(memory, system, HEAP_SIZE + size);
+		find(memory, &blocks);
+		assert_string_equal(blocks.doubts, "");
+		assert_int_equal(blocks.list.count, making.live_count);
+		for (int i = making.live_count - 2; i < making.live_count; i++)
+			assert_non_null(blocks_search(&blocks, making.live[i][0]));
+		blocks_deinit(&blocks);
+		free(memory);
+	}
+}
+
 // A damaged header is reported, and the blocks that can be found are found.
 static void damage(void **state)
 {
@@ -430,5 +461,5 @@ static void hostile(void **state)
 	}
 }
 
-UNIT_TESTS("blocks", cmocka_unit_test(all_versions), cmocka_unit_test(damage),
-	   cmocka_unit_test(hostile))
+UNIT_TESTS("blocks", cmocka_unit_test(all_versions), cmocka_unit_test(mapped_pieces),
+	   cmocka_unit_test(damage), cmocka_unit_test(hostile))

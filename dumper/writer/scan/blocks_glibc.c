@@ -138,7 +138,7 @@ static struct heap_error *walk_next_piece(struct glibc_walker *walker, struct gl
 			continue;
 		HEAP_TRY(glibc_walk_chunks(walker, walk, ending));
 		if (*ending == GLIBC_ENDS_AT_TOP ||
-		    (*ending == GLIBC_ENDS_AT_FENCE && glibc_is_double_fence(walker, walk->end)))
+		    (*ending == GLIBC_ENDS_AT_FENCE && glibc_end_of_fence(walker, walk->end) != 0))
 			return NULL;
 		blocks->list.count = count;
 		*ending = GLIBC_ENDS_BROKEN;
@@ -171,8 +171,9 @@ static struct heap_error *walk_main(struct glibc_walker *walker, const struct gl
 		HEAP_TRY(glibc_claim(walker, walk.start, walk.end));
 		HEAP_TRY(blocks_end_run(walker->blocks));
 		// Memory that the program has taken itself counts, too.
-		*sum = walk.end - state->base +
-		       (ending == GLIBC_ENDS_AT_FENCE ? 2 * GLIBC_FENCE : 0);
+		*sum = (ending == GLIBC_ENDS_AT_FENCE ? glibc_pass_fence(walker, walk.end)
+						      : walk.end) -
+		       state->base;
 		if (ending == GLIBC_ENDS_AT_TOP) {
 			uint64_t size = glibc_peek(walker, top + 8) & ~(uint64_t)GLIBC_FLAGS;
 
@@ -181,7 +182,7 @@ static struct heap_error *walk_main(struct glibc_walker *walker, const struct gl
 			return glibc_claim(walker, top, top + size);
 		}
 		if (ending == GLIBC_ENDS_AT_FENCE) {
-			walk.start = walk.end + 2 * GLIBC_FENCE;
+			walk.start = glibc_pass_fence(walker, walk.end);
 			HEAP_TRY(walk_next_piece(walker, &walk, &ending));
 			goes_on = ending != GLIBC_ENDS_BROKEN;
 		} else {

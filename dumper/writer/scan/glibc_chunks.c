@@ -109,7 +109,24 @@ bool glibc_is_claimed(const struct glibc_walker *walker, uint64_t start, uint64_
 	return false;
 }
 
-bool glibc_is_double_fence(struct glibc_walker *walker, uint64_t at)
+static bool is_fence(struct glibc_walker *walker, uint64_t at)
 {
-	return (glibc_peek(walker, at + 24) & ~(uint64_t)GLIBC_FLAGS) == GLIBC_FENCE;
+	return (glibc_peek(walker, at + 8) & ~(uint64_t)GLIBC_FLAGS) == GLIBC_FENCE;
+}
+
+uint64_t glibc_end_of_fence(struct glibc_walker *walker, uint64_t at)
+{
+	uint64_t end = at + 2 * GLIBC_FENCE;
+
+	if (!is_fence(walker, at) || !is_fence(walker, at + GLIBC_FENCE))
+		return 0;
+	// Most pieces end with a page; what follows the others may look like a header.
+	return end % GLIBC_PAGE != 0 && is_fence(walker, end) ? end + GLIBC_FENCE : end;
+}
+
+uint64_t glibc_pass_fence(struct glibc_walker *walker, uint64_t at)
+{
+	uint64_t end = glibc_end_of_fence(walker, at);
+
+	return end != 0 ? end : at + 2 * GLIBC_FENCE;
 }

@@ -33,8 +33,16 @@ struct heap_error *glibc_walk_chunks(struct glibc_walker *walker, struct glibc_w
  */
 bool glibc_agrees(struct glibc_walker *walker, uint64_t at, uint64_t word, uint64_t before);
 
-/** True if the header at an address and the next one end a piece of the heap. */
-bool glibc_is_double_fence(struct glibc_walker *walker, uint64_t at);
+/**
+ * Where a piece of the first arena's heap ends, of which an address is that of a fence's first header. A fence has two
+ * headers, or three if the top had no room for a chunk before them (sysmalloc()).
+ *
+ * @return 0 if it is none
+ */
+uint64_t glibc_end_of_fence(struct glibc_walker *walker, uint64_t at);
+
+/** The same; where it is none, as where a core file was cut off, what would be behind its two headers. */
+uint64_t glibc_pass_fence(struct glibc_walker *walker, uint64_t at);
 
 /**
  * Where the heap begins that holds an address: its first word leads to its arena.

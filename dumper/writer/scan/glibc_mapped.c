@@ -89,9 +89,9 @@ static struct heap_error *add_mapped_heap(struct glibc_mapped *mapped, uint64_t 
 	HEAP_TRY(glibc_walk_chunks(walker, &walk, &ending));
 	if (ending == GLIBC_ENDS_AT_TOP)
 		*end = walk.end + (glibc_peek(walker, walk.end + 8) & ~(uint64_t)GLIBC_FLAGS);
-	else if (ending == GLIBC_ENDS_AT_FENCE && glibc_is_double_fence(walker, walk.end) &&
-		 (walk.end + 2 * GLIBC_FENCE) % GLIBC_PAGE == 0)
-		*end = walk.end + 2 * GLIBC_FENCE;
+	else if (ending == GLIBC_ENDS_AT_FENCE &&
+		 glibc_end_of_fence(walker, walk.end) % GLIBC_PAGE == 0)
+		*end = glibc_end_of_fence(walker, walk.end);
 	if (*end <= page || *end > limit) {
 		*end = 0;
 		walker->blocks->list.count = count;

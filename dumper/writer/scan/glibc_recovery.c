@@ -152,7 +152,7 @@ static bool leads_on(struct glibc_walker *walker, uint64_t at, uint64_t limit, u
 		if (!glibc_agrees(walker, at, word, before))
 			return false;
 		if (size == GLIBC_FENCE)
-			return chunks >= LEAST_CHUNKS && glibc_is_double_fence(walker, at);
+			return chunks >= LEAST_CHUNKS && glibc_end_of_fence(walker, at) != 0;
 		if (size < GLIBC_MIN_CHUNK || size % 16 != 0 || size > limit - at)
 			return false;
 		before = size;
@@ -196,7 +196,7 @@ static struct heap_error *recover_pieces(struct recovery *recovery, uint64_t sta
 		} else if (leads_on(walker, at, limit, &end)) {
 			HEAP_TRY(recover_piece(recovery, at, limit));
 			step = 16;
-			at = end == limit ? limit : end + 2 * GLIBC_FENCE;
+			at = end == limit ? limit : glibc_pass_fence(walker, end);
 		} else {
 			if (!glibc_take_vain(&walker->vain_chunks, end - at))
 				return NULL;
