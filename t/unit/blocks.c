@@ -53,7 +53,7 @@ enum {
 	PIECES = sizeof(pieces) / sizeof(pieces[0])
 };
 
-// A core file of it, in which the data is that of a file.
+// A core file of it, in which the data is that of a file. The kernel has a name for huge pages, too.
 static int write_core(const struct memory *memory)
 {
 	struct {
@@ -61,8 +61,11 @@ static int write_core(const struct memory *memory)
 		Elf64_Phdr segments[PIECES + 1];
 		Elf64_Nhdr note;
 		char owner[12]; // so that what follows is aligned
-		uint64_t count, page, start, end, offset;
-		char name[16];
+		uint64_t count, page;
+		struct {
+			uint64_t start, end, offset;
+		} files[2];
+		char names[40];
 	} head = {
 		.header = { .e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64 },
 			    .e_type = ET_CORE,
@@ -70,13 +73,12 @@ static int write_core(const struct memory *memory)
 			    .e_phoff = sizeof(Elf64_Ehdr),
 			    .e_phentsize = sizeof(Elf64_Phdr),
 			    .e_phnum = PIECES + 1 },
-		.note = { 12, 56, NT_FILE },
+		.note = { 12, 104, NT_FILE },
 		.owner = "CORE",
-		.count = 1,
+		.count = 2,
 		.page = 4096,
-		.start = DATA,
-		.end = DATA + DATA_SIZE,
-		.name = "/lib/libc.so.6",
+		.files = { { DATA, DATA + DATA_SIZE, 0 }, { MAPPED, MAPPED + MAPPED_SIZE, 0 } },
+		.names = "/lib/libc.so.6\0/anon_hugepage (deleted)",
 	};
 	int file = memfd_create("core", 0);
 
@@ -86,7 +88,7 @@ static int write_core(const struct memory *memory)
 	head.segments[0] = (Elf64_Phdr){
 		.p_type = PT_NOTE,
 		.p_offset = (uint64_t)((char *)&head.note - (char *)&head),
-		.p_filesz = sizeof(Elf64_Nhdr) + 12 + 56,
+		.p_filesz = sizeof(Elf64_Nhdr) + 12 + 104,
 	};
 	for (int i = 0; i < PIECES; i++)
 		head.segments[i + 1] = (Elf64_Phdr){

@@ -59,9 +59,18 @@ static struct heap_error *read_whole_file(const char *path, char **result)
 	return NULL;
 }
 
-static enum image_kind kind_of(const char *name)
+// True for huge pages of no file (MAP_HUGETLB), which have the name of one, and for those of the file system that is
+// mounted for them, which libraries take for the heap.
+static bool is_of_huge_pages(const char *name)
 {
-	if (name[0] == '\0' || strncmp(name, "[anon:", 6) == 0)
+	return strcmp(name, "/anon_hugepage") == 0 || strncmp(name, "/anon_hugepage ", 15) == 0 ||
+	       strncmp(name, "/dev/hugepages/", 15) == 0;
+}
+
+static enum image_kind kind_of(const char *name, bool shared)
+{
+	if (name[0] == '\0' || strncmp(name, "[anon:", 6) == 0 ||
+	    (!shared && is_of_huge_pages(name)))
 		return IMAGE_ANONYMOUS;
 	if (strcmp(name, "[heap]") == 0)
 		return IMAGE_HEAP;
@@ -95,7 +104,7 @@ static bool parse_line(char *line, struct image_mapping *result)
 			     (permissions[1] == 'w' ? PROT_WRITE : 0) |
 			     (permissions[2] == 'x' ? PROT_EXEC : 0);
 	result->shared = permissions[3] == 's';
-	result->kind = kind_of(result->name);
+	result->kind = kind_of(result->name, result->shared);
 	return true;
 }
 
@@ -135,7 +144,7 @@ static enum image_kind kind_in_core(const struct core *core, const struct core_s
 	return segment->name[0] == '\0' && core->random >= segment->start &&
 			       core->random < segment->end
 		       ? IMAGE_STACK
-		       : kind_of(segment->name);
+		       : kind_of(segment->name, false);
 }
 
 struct heap_error *image_init_core(struct image *image, const struct core *core)

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 enum image_kind {
-	IMAGE_ANONYMOUS, /**< malloc's, thread stacks, the program's own mmap */
+	IMAGE_ANONYMOUS, /**< malloc's, thread stacks, the program's own mmap; huge pages, too */
 	IMAGE_HEAP,      /**< brk */
 	IMAGE_STACK,     /**< the main thread's */
 	IMAGE_FILE,
