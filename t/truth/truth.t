@@ -23,6 +23,7 @@ $floor{counted} = [99.9, 99.9];    # texts of a few letters too
 $floor{btree} = [92, 99.9];    # the code that makes its blobs has no pointer to bytes of its own
 $floor{kv} = [99.9, 99.9];    # makes blocks of two contents in turn, of which one could be a struct
 $floor{recycled} = [90, 99.9];    # of a list that only its links hold, blocks are named one by one
+$floor{catalog} = [84, 100];    # only numbers lead to most of it, and to arrays of such numbers
 $floor{casts} = [87, 100];    # two structs of one function that nothing tells apart
 $floor{variants} = [99.5, 99.95];    # numbers that only a void * leads to
 $floor{ssa} = [99.9, 99.9];    # pointers lead into flexible arrays of structs

@@ -14,19 +14,23 @@ enum {
 	LEAST_PROOF = 2,    // see prove()
 	PROOF_STRUCT = 2,   // a pointer to a struct whose name is good
 	PROOF_TEXT = 1,     // a char * to a text
+	PROOF_AHEAD = 1,    // a pointer to what may be such a struct by its size and contents
 	MAX_SLOTS = 64,     // pointers of a type that are looked at
 	KEY_POINTERS = 16,  // of a block, whose targets tell blocks apart
 	MAX_KEPT = 1 << 20, // choices, and types of them
 };
 
-// A type that pointers have given to blocks of a size.
+// A type that blocks of a size have.
 struct known {
 	uint64_t size;
 	heap_type_id type;
-	uint32_t blocks; // LEAST_BLOCKS tell as much as more
+	uint32_t
+		pointed; // blocks to which pointers have given it; LEAST_BLOCKS tell as much as more
+	uint32_t voted;  // those to which others have, as contents told theirs
 };
 
-#define LIVE (UINT64_C(1) << 63) // blocks are known to be of a type
+#define LIVE (UINT64_C(1) << 63)      // blocks are known to be of a type
+#define UNPOINTED (UINT64_C(1) << 62) // but pointers have not told so
 
 // Types that blocks may be of whose pointers and hints stand at the same places.
 struct choice {
@@ -42,7 +46,7 @@ struct likeness {
 	struct HEAP_ARRAY(struct choice) choices;
 	struct heap_hash_table by_key;         // of choices
 	struct HEAP_ARRAY(heap_type_id) types; // of choices
-	uint64_t *modules; // [types] a bit for each module that has it, and LIVE
+	uint64_t *modules; // [types] a bit for each module that has it, LIVE and UNPOINTED
 };
 
 static void likeness_deinit(struct likeness *likeness)
@@ -59,24 +63,38 @@ static void likeness_deinit(struct likeness *likeness)
 
 // --- what is known -----------------------------------------------------------
 
+static void count(struct known *known, enum rank rank)
+{
+	if (rank <= RANK_PASSED_FLEXIBLE)
+		known->pointed++;
+	else
+		known->voted++;
+}
+
+static bool are_enough(const struct known *known)
+{
+	return known->pointed >= LEAST_BLOCKS || known->voted >= LEAST_BLOCKS;
+}
+
 // Counts a block of a type that is not that of the last one of its kind.
 // @param place  gets that in known
 HEAP_MUST_CHECK
 static struct heap_error *note(struct likeness *likeness, heap_type_id type, uint64_t size,
-			       uint32_t *place)
+			       enum rank rank, uint32_t *place)
 {
-	const struct known *list = likeness->known.items;
+	struct known *list = likeness->known.items;
 	uint64_t hash = heap_hash_pair(type, size);
 
 	*place = heap_hash_find(&likeness->by_type, hash, i,
 				list[i].type == type && list[i].size == size);
 	if (*place != HEAP_HASH_NONE) {
-		likeness->known.items[*place].blocks++;
+		count(&list[*place], rank);
 		return NULL;
 	}
 	likeness->modules[type] |= LIVE;
 	*place = (uint32_t)likeness->known.count;
-	HEAP_TRY(heap_array_append(&likeness->known, (struct known){ size, type, 1 }));
+	HEAP_TRY(heap_array_append(&likeness->known, (struct known){ size, type, 0, 0 }));
+	count(&likeness->known.items[*place], rank);
 	return heap_hash_add(&likeness->by_type, hash, *place);
 }
 
@@ -89,7 +107,7 @@ static int compare_known(const void *left, const void *right)
 	return a->type < b->type ? -1 : a->type > b->type;
 }
 
-// True if pointers have given a block one struct as its type.
+// True if a block is one struct.
 static bool is_known(const struct inference *inference, heap_object_id object)
 {
 	return layouts_is_compound(&inference->layouts, inference_type(inference, object)) &&
@@ -108,7 +126,7 @@ static bool repeats(const struct inference *inference, struct likeness *likeness
 	    names_of(&inference->capture->names, object)->elements != 1 ||
 	    known[place].size != inference_size(inference, object))
 		return false;
-	known[place].blocks++;
+	count(&known[place], inference->claims.name_rank[object]);
 	return true;
 }
 
@@ -118,9 +136,26 @@ static bool is_common(const struct inference *inference, const struct likeness *
 {
 	const struct known *known = &likeness->known.items[place];
 
-	return place < likeness->known.count && known->blocks >= LEAST_BLOCKS &&
+	return place < likeness->known.count && known->pointed >= LEAST_BLOCKS &&
 	       known->type == inference_type(inference, object) &&
 	       known->size == objects_size(&inference->capture->objects, object);
+}
+
+// True for a name that pointers to the block have told, or a vote.
+static bool is_told(enum rank rank)
+{
+	return rank <= RANK_PASSED_FLEXIBLE || rank == RANK_VOTE;
+}
+
+// Marks the types that contents alone have told.
+static void mark_unpointed(struct likeness *likeness)
+{
+	for (size_t i = 0; i < likeness->known.count; i++) {
+		const struct known *known = &likeness->known.items[i];
+
+		if (known->pointed < LEAST_BLOCKS && known->voted >= LEAST_BLOCKS)
+			likeness->modules[known->type] |= UNPOINTED;
+	}
 }
 
 HEAP_MUST_CHECK
@@ -149,13 +184,15 @@ static struct heap_error *learn(const struct inference *inference, struct likene
 			unknown[kind] = name;
 			continue;
 		}
-		if (inference->claims.name_rank[i] <= RANK_PASSED_FLEXIBLE &&
+		if (is_told(inference->claims.name_rank[i]) &&
 		    !repeats(inference, likeness, i, *place))
 			HEAP_TRY(note(likeness, inference_type(inference, i),
-				      inference_size(inference, i), place));
+				      inference_size(inference, i), inference->claims.name_rank[i],
+				      place));
 		if (is_common(inference, likeness, i, *place))
 			common[kind] = inference_type(inference, i);
 	}
+	mark_unpointed(likeness);
 	if (likeness->known.count > 0)
 		qsort(likeness->known.items, likeness->known.count, sizeof(struct known),
 		      compare_known);
@@ -176,7 +213,7 @@ static struct heap_error *note_modules(const struct inference *inference, struct
 		const struct module *module = &modules->modules[i];
 
 		for (uint32_t j = 0; module->type_map && j < module->debug.types.count; j++)
-			likeness->modules[module->type_map[j]] |= UINT64_C(1) << i % 63;
+			likeness->modules[module->type_map[j]] |= UINT64_C(1) << i % 62;
 	}
 	return NULL;
 }
@@ -223,6 +260,20 @@ static bool is_text(const struct inference *inference, heap_object_id object)
 	return content_is_text(inference, &content, inference_size(inference, object));
 }
 
+// True if a block without a name is a struct by its size and contents.
+static bool may_be_struct(const struct inference *inference, heap_object_id object,
+			  heap_type_id type)
+{
+	struct layout_claim claim = inference_fit(inference, type, object);
+	uint64_t words[CONTENT_WORDS + 1];
+	struct content content;
+
+	if (claim.fit == LAYOUT_NONE || claim.elements != 1)
+		return false;
+	content_read(inference, object, words, &content);
+	return content_score(inference, &content, claim.type, claim.elements) > 0;
+}
+
 // True if other slots say that there is a @p type at a place of an object.
 static bool has_hint(const struct inference *inference, heap_object_id object, heap_type_id type,
 		     uint64_t interior)
@@ -239,8 +290,9 @@ static bool has_hint(const struct inference *inference, heap_object_id object, h
 }
 
 // How much the object that a pointer leads to proves that the pointer is one to @p pointee.
+// @param ahead  what has no name counts by its contents
 static uint32_t prove_pointer(const struct inference *inference, uint32_t edge,
-			      heap_type_id pointee)
+			      heap_type_id pointee, bool ahead)
 {
 	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
 	heap_object_id target = snapshot->edge_target[edge];
@@ -248,11 +300,16 @@ static uint32_t prove_pointer(const struct inference *inference, uint32_t edge,
 	bool is_named = claims_are_good(&inference->claims, target) &&
 			inference_type(inference, target) != HEAP_NO_TYPE;
 
-	if (layouts_is_compound(&inference->layouts, pointee))
-		return is_named ? inference_has(inference, target, pointee, interior) ? PROOF_STRUCT
-										      : 0
-		       : has_hint(inference, target, pointee, interior) ? PROOF_STRUCT
-									: 0;
+	if (layouts_is_compound(&inference->layouts, pointee)) {
+		if (is_named)
+			return inference_has(inference, target, pointee, interior) ? PROOF_STRUCT
+										   : 0;
+		if (has_hint(inference, target, pointee, interior))
+			return PROOF_STRUCT;
+		return ahead && interior == 0 && may_be_struct(inference, target, pointee)
+			       ? PROOF_AHEAD
+			       : 0;
+	}
 	if (!layouts_is_character(&inference->layouts, pointee) || interior != 0)
 		return 0;
 	if (is_named)
@@ -293,7 +350,8 @@ static uint32_t prove_hints(const struct inference *inference, heap_object_id ob
 
 // How much the pointers to a block, and those in it, prove that it is of a type. Of a union's members at
 // one place the best counts.
-static uint32_t prove(const struct inference *inference, heap_object_id object, heap_type_id type)
+static uint32_t prove(const struct inference *inference, heap_object_id object, heap_type_id type,
+		      bool ahead)
 {
 	const struct heap_slots *slots = heap_slot_table_get(&inference->layouts.slots, type);
 	uint32_t proof = prove_hints(inference, object, type);
@@ -311,7 +369,7 @@ static uint32_t prove(const struct inference *inference, heap_object_id object, 
 			proof += here;
 			here = 0;
 		}
-		one = edge == UINT32_MAX ? 0 : prove_pointer(inference, edge, slot->pointee);
+		one = edge == UINT32_MAX ? 0 : prove_pointer(inference, edge, slot->pointee, ahead);
 		here = one > here ? one : here;
 	}
 	return proof + here;
@@ -320,10 +378,10 @@ static uint32_t prove(const struct inference *inference, heap_object_id object, 
 // Compares a block with a type. What pointers lead to tells nearly all types apart, for less than it takes to
 // score the content: that counts as contradicting, unread, if they prove less than @p least.
 static struct agreement compare(const struct inference *inference, const struct content *content,
-				heap_type_id type, uint32_t least)
+				heap_type_id type, bool ahead, uint32_t least)
 {
 	heap_object_id object = content->object;
-	struct agreement result = { .proof = prove(inference, object, type), .score = -1 };
+	struct agreement result = { .proof = prove(inference, object, type, ahead), .score = -1 };
 
 	if (result.proof < least)
 		return result;
@@ -333,6 +391,12 @@ static struct agreement compare(const struct inference *inference, const struct 
 	    !profiles_exclude(inference, object, type))
 		result.score = content_score(inference, content, type, result.claim.elements);
 	return result;
+}
+
+// True if what a block of a type leads to may have no name yet: contents alone told others of the type.
+static bool looks_ahead(const struct likeness *likeness, heap_type_id type)
+{
+	return likeness->modules[type] & UNPOINTED;
 }
 
 // True if a type has unions, which content does not judge.
@@ -358,14 +422,14 @@ static bool may_be(const struct likeness *likeness, heap_type_id type, heap_type
 
 // True if a struct other than the best one agrees as well.
 static bool is_rival(const struct inference *inference, const struct content *content,
-		     heap_type_id type, const struct agreement *best)
+		     heap_type_id type, bool ahead, const struct agreement *best)
 {
 	struct agreement rival;
 
 	progress_step();
 	if (layouts_says_more(&inference->layouts, best->claim.type, type))
 		return false;
-	rival = compare(inference, content, type, best->proof);
+	rival = compare(inference, content, type, ahead, best->proof);
 	return rival.score >= 0 && (!is_better(best, &rival) || has_union(inference, type));
 }
 
@@ -467,7 +531,7 @@ static uint32_t most_proof(const struct inference *inference, heap_object_id obj
 	if (edge == UINT32_MAX)
 		return 0;
 	if (find_target_type(inference, object, edge) != HEAP_NO_TYPE)
-		return prove_pointer(inference, edge, slot->pointee);
+		return prove_pointer(inference, edge, slot->pointee, false);
 	if (best != HEAP_NO_TYPE && !is_compatible(inference, slot, best))
 		return 0;
 	return layouts_is_character(&inference->layouts, slot->pointee) ? PROOF_TEXT : PROOF_STRUCT;
@@ -527,7 +591,7 @@ static struct heap_error *gather_known(const struct inference *inference, struct
 	uint64_t size = inference_size(inference, object);
 
 	for (size_t i = find_known(likeness, size); i < count && known[i].size == size; i++) {
-		if (known[i].blocks >= LEAST_BLOCKS)
+		if (are_enough(&known[i]))
 			HEAP_TRY(consider(inference, likeness, object, pointers, known[i].type,
 					  HEAP_NO_TYPE));
 	}
@@ -612,8 +676,9 @@ static struct heap_error *find(const struct inference *inference, struct likenes
 		return NULL;
 	content_read(inference, object, words, &content);
 	for (size_t i = choice.first; i < choice.first + choice.count; i++) {
+		heap_type_id type = likeness->types.items[i];
 		struct agreement own =
-			compare(inference, &content, likeness->types.items[i], best.proof);
+			compare(inference, &content, type, looks_ahead(likeness, type), best.proof);
 
 		if (own.score > 0 && is_better(&own, &best))
 			best = own;
@@ -622,7 +687,8 @@ static struct heap_error *find(const struct inference *inference, struct likenes
 		return NULL;
 	HEAP_TRY(find_choice(inference, likeness, object, best.claim.type, &choice));
 	for (size_t i = choice.first; i < choice.first + choice.count; i++) {
-		if (is_rival(inference, &content, likeness->types.items[i], &best))
+		if (is_rival(inference, &content, likeness->types.items[i],
+			     looks_ahead(likeness, best.claim.type), &best))
 			return NULL;
 	}
 	*result = best.claim;
