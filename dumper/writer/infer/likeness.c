@@ -26,7 +26,7 @@ struct known {
 	heap_type_id type;
 	uint32_t
 		pointed; // blocks to which pointers have given it; LEAST_BLOCKS tell as much as more
-	uint32_t voted;  // those to which others have, as contents told theirs
+	uint32_t others; // those to which casts or contents have
 };
 
 #define LIVE (UINT64_C(1) << 63)      // blocks are known to be of a type
@@ -68,12 +68,12 @@ static void count(struct known *known, enum rank rank)
 	if (rank <= RANK_PASSED_FLEXIBLE)
 		known->pointed++;
 	else
-		known->voted++;
+		known->others++;
 }
 
 static bool are_enough(const struct known *known)
 {
-	return known->pointed >= LEAST_BLOCKS || known->voted >= LEAST_BLOCKS;
+	return known->pointed >= LEAST_BLOCKS || known->others >= LEAST_BLOCKS;
 }
 
 // Counts a block of a type that is not that of the last one of its kind.
@@ -141,19 +141,19 @@ static bool is_common(const struct inference *inference, const struct likeness *
 	       known->size == objects_size(&inference->capture->objects, object);
 }
 
-// True for a name that pointers to the block have told, or a vote.
+// True for a name that single hints have not made.
 static bool is_told(enum rank rank)
 {
-	return rank <= RANK_PASSED_FLEXIBLE || rank == RANK_VOTE;
+	return rank <= RANK_VOTE;
 }
 
-// Marks the types that contents alone have told.
+// Marks the types that casts or contents alone have told.
 static void mark_unpointed(struct likeness *likeness)
 {
 	for (size_t i = 0; i < likeness->known.count; i++) {
 		const struct known *known = &likeness->known.items[i];
 
-		if (known->pointed < LEAST_BLOCKS && known->voted >= LEAST_BLOCKS)
+		if (known->pointed < LEAST_BLOCKS && known->others >= LEAST_BLOCKS)
 			likeness->modules[known->type] |= UNPOINTED;
 	}
 }
@@ -393,7 +393,7 @@ static struct agreement compare(const struct inference *inference, const struct 
 	return result;
 }
 
-// True if what a block of a type leads to may have no name yet: contents alone told others of the type.
+// True if what a block of a type leads to may have no name yet: casts or contents alone told others of the type.
 static bool looks_ahead(const struct likeness *likeness, heap_type_id type)
 {
 	return likeness->modules[type] & UNPOINTED;

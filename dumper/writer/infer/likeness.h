@@ -5,7 +5,7 @@
 /**
  * Likeness: where no sites are known, as after an attach, a block without a name gets the type of five or
  * more others of its size, if the pointers in it lead to what theirs do, or one to the middle of it leads to a
- * part of that type. Where contents alone have told the type of those (void_pointers.h), what its pointers lead to need
+ * part of that type. Where casts or contents alone have told the type of those (void_pointers.h), what its pointers lead to need
  * not have a name yet, as where the program keeps most of them in a library's table of which nothing is known. So leaked blocks, which nothing leads to, get the types of those that are still in use,
  * and the nodes of a list through their links are named at once rather than one after another. No other
  * type of that size may agree as well.
