@@ -193,6 +193,43 @@ static void print_sums(const struct leak_groups *reporting)
 	}
 }
 
+// Tells what no known part has of the pools that a root reaches: the program frees it itself, or loses it.
+static void print_rest_of_pools(const struct leak_groups *reporting)
+{
+	struct session *session = reporting->session;
+	const struct heap_snapshot *snapshot = session->snapshot;
+	heap_object_id pool = HEAP_NO_OBJECT;
+	uint64_t pools = 0, bytes = 0, end = 0; // of the parts of the pool so far
+
+	for (uint32_t i = 0; snapshot->parts && i < snapshot->part_count; i++) {
+		const struct heap_part *part = &snapshot->parts[i];
+		uint64_t part_end = part->offset + heap_snapshot_part_size(snapshot, part);
+
+		if (snapshot->type[part->object] != HEAP_NO_TYPE ||
+		    reporting->leaks.class_of[part->object] > HEAP_LEAK_INTERIOR)
+			continue;
+		if (part->object != pool) {
+			pools++;
+			bytes += snapshot->size[part->object];
+			end = 0;
+		}
+		pool = part->object;
+		if (part_end <= end)
+			continue;
+		bytes -= part_end - (part->offset > end ? part->offset : end);
+		end = part_end;
+	}
+	output_open_object(session->output, "rest_of_pools");
+	output_number(session->output, "pools", pools);
+	output_number(session->output, "bytes", bytes);
+	output_close(session->output);
+	if (bytes > 0)
+		output_text(session->output,
+			    "not judged: %s of %" PRIu64
+			    " pool%s, which no known part has: free, or lost\n",
+			    describe_bytes(session, bytes), pools, format_plural(pools));
+}
+
 static void print_suppressions(struct session *session,
 			       const struct heap_suppressions *suppressions)
 {
@@ -251,6 +288,7 @@ static enum command_status print_leaks(struct leak_groups *reporting, const stru
 		output_text(session->output, "Nothing is %sleaked.\n",
 			    leaks->sums[HEAP_LEAK_PERHAPS].objects ? "certainly " : "");
 	print_sums(reporting);
+	print_rest_of_pools(reporting);
 	if (suppressions)
 		print_suppressions(session, suppressions);
 	error = print_perhaps(reporting, asked);
@@ -322,10 +360,10 @@ const struct command leaks_command = {
 		   "indirectly: a directly leaked block holds it. The largest struct of a cycle\n"
 		   "stands for the whole cycle. --list shows each block. Blocks that an unknown\n"
 		   "register of a sleeping thread may hold (see info) are perhaps held, and shown\n"
-		   "apart; so are all, if a core file lacks memory. FILE has lines leak:PATTERN as "
-		   "LeakSanitizer's; a pattern is matched\n"
-		   "against the functions, files and modules of the calls that led to the\n"
-		   "allocation.\n"
+		   "apart; so are all, if a core file lacks memory. A pool is one block: what the\n"
+		   "program loses in it is not judged. FILE has lines leak:PATTERN as\n"
+		   "LeakSanitizer's; a pattern is matched against the functions, files and modules\n"
+		   "of the calls that led to the allocation.\n"
 		   "\n"
 		   "  leaks\n"
 		   "  leaks --by backtrace --limit 3\n"

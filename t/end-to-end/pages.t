@@ -38,6 +38,10 @@ END
     is_deeply { map { $_ => $answer->{$_} } qw(count retained_objects parts part_bytes pools pool_bytes) },
         { count => 1, retained_objects => 997, parts => 1000, part_bytes => 32_000, pools => 4, pool_bytes => 4 * 65_536 },
         'in JSON';
+    # The data of items is behind what the type has.
+    is_deeply Heapsh::ask_json($file, 'leaks')->{rest_of_pools}, { pools => 4, bytes => 4 * 65_536 - 32_000 }, 'leaks';
+    like scalar Heapsh::ask($file, 'leaks'), qr/^not judged: 224\.8 KiB of 4 pools, which no known part has: free, or lost$/m,
+        '... says so';
     is Heapsh::ask_json($file, qw(retained evidence pool))->{parts}, undef, 'no parts of pools that match themselves';
     is Heapsh::ask_json($file, qw(retained type), 'struct item', 'size', '<1000')->{parts}, 1000, 'parts alone';
     is $Heapsh::status // 0, 0, 'which are an answer';
