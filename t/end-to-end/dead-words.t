@@ -289,9 +289,10 @@ is Heapsh::ask_json($filled, 'sql', "select count(*) as n from edges join object
 
 # The allocator rounds sizes up. Where sizes are not known, a pointer in the rest is no member of another element.
 SKIP: {
-    if (my $why = Heapsh::attach_refusal()) { skip $why, 2 }
+    if (my $why = Heapsh::attach_refusal()) { skip $why, 3 }
     my $file = Heapsh->start('slack', bare => 1)->attach_and_finish;
     is Heapsh::ask($file, 'find', '--count', 'type', "struct $_->[0]") =~ s/,.*//sr, "Total: $_->[1] objects", "attached: $_->[0]s"
         for [ring => 50], [chain => 100];
+    is Heapsh::ask_json($file, 'find', 'leaked')->{count}, 30, '... and a word behind a text leads nowhere';
 }
 done_testing;

@@ -67,22 +67,36 @@ static bool is_printable(char c)
 	return c >= ' ' && c <= '~';
 }
 
-/*
- * True if a text ends in a word. Eight characters before it distinguish that from a pointer whose first
- * bytes happen to be characters and a 0: no address consists of characters alone.
- */
-static bool ends_text(const struct texts *texts, struct pages *pages, heap_type_id type,
-		      uint64_t address, uint64_t offset)
+// True if a text ends in the second of two words. Eight characters before it distinguish that from a pointer whose
+// first bytes happen to be characters and a 0: no address consists of characters alone.
+static bool is_end_of_text(struct pages *pages, uint64_t address)
 {
 	char bytes[2 * WORD];
 	size_t length = 0;
 
-	if (texts->begin[type] == NO_TEXT || offset < texts->begin[type] + WORD)
-		return false;
-	pages_read(pages, address + offset - WORD, bytes, sizeof(bytes));
+	pages_read(pages, address, bytes, sizeof(bytes));
 	while (length < sizeof(bytes) && is_printable(bytes[length]))
 		length++;
 	return length >= WORD && length < sizeof(bytes) && bytes[length] == '\0';
+}
+
+/*
+ * True if a text ends in a word of a block, or in the word before one that the program may not have asked for: the
+ * allocator's size is all that is known, and it has rounded that up.
+ */
+static bool ends_text(const struct texts *texts, struct pages *pages, const struct capture *capture,
+		      heap_object_id object, uint64_t offset)
+{
+	uint64_t begin = texts->begin[names_type(&capture->names, object)];
+	uint64_t size = objects_size(&capture->objects, object);
+	uint64_t address = objects_address(&capture->objects, object) + offset;
+
+	if (begin == NO_TEXT || offset < begin + WORD)
+		return false;
+	return is_end_of_text(pages, address - WORD) ||
+	       (offset >= begin + 2 * WORD &&
+		offset >= size - heap_block_slack(capture->block_sizes, size) &&
+		is_end_of_text(pages, address - 2 * WORD));
 }
 
 // --- buffers of streams -------------------------------------------------------------
@@ -258,7 +272,7 @@ static void remove_from_objects(struct held_parts *held, const struct texts *tex
 			    (is_concerned &&
 			     held_parts_is_dead(held, type, objects_address(objects, object),
 						offset)) ||
-			    ends_text(texts, pages, type, objects_address(objects, object), offset))
+			    ends_text(texts, pages, capture, object, offset))
 				continue;
 			move_edge(snapshot, edge, kept++);
 		}
