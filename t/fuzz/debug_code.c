@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Lines, local variables and the types that sites may mean, of any ELF file.
+// Lines, local variables, the types that sites may mean and the arguments of templates, of any ELF file.
 #include "lib/dwarf/dwarf_code.h"
+#include "lib/dwarf/dwarf_function_arguments.h"
 #include "lib/dwarf/dwarf_lines.h"
 #include "lib/dwarf/dwarf_locals.h"
 #include "lib/dwarf/dwarf_site_types.h"
@@ -35,6 +36,7 @@ static void look_up(struct heap_dwarf_file *file, struct heap_dwarf_line_finder 
 	struct heap_dwarf_lines lines = { 0 };
 	struct heap_dwarf_locals locals = { 0 };
 	struct heap_dwarf_site_types types = { 0 };
+	struct heap_dwarf_function_arguments arguments = { 0 };
 
 	heap_error_destroy(heap_dwarf_line_finder_find(finder, pc, &lines));
 	heap_dwarf_lines_deinit(&lines);
@@ -42,6 +44,8 @@ static void look_up(struct heap_dwarf_file *file, struct heap_dwarf_line_finder 
 	heap_dwarf_locals_deinit(&locals);
 	heap_error_destroy(heap_dwarf_site_types_find(code, pc, &types));
 	heap_dwarf_site_types_deinit(&types);
+	heap_error_destroy(heap_dwarf_function_arguments_find(&arguments, code, pc));
+	heap_dwarf_function_arguments_deinit(&arguments);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
