@@ -60,6 +60,7 @@ my %least = (
     sessions => 95,
     shapes => 95,
     shelves => 95,
+    signals => 100,
     slices => 99.5,
     slots => 98,
     store => 95,

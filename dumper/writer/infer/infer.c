@@ -463,6 +463,7 @@ static struct heap_error *run(struct inference *inference, const heap_type_id *c
 static void release(struct inference *inference)
 {
 	casts_deinit(&inference->casts);
+	template_arguments_deinit(&inference->template_arguments);
 	claims_deinit(&inference->claims);
 	coroutine_frames_deinit(&inference->coroutine_frames);
 	flagged_pointers_deinit(&inference->flagged_pointers);
@@ -520,6 +521,7 @@ static struct heap_error *complete_types(struct inference *inference,
 	HEAP_TRY(coroutine_frames_find(capture, heads, &inference->coroutine_frames));
 	if (!inference_has_sites(inference))
 		HEAP_TRY(casts_init(&inference->casts, capture));
+	HEAP_TRY(template_arguments_init(&inference->template_arguments, capture));
 	isolation_suspect(0); // from here on no file is read
 	HEAP_TRY(libc_blocks_add_types(capture));
 	HEAP_TRY(thrown_exceptions_find(capture, heads, &inference->thrown_exceptions));

@@ -24,6 +24,7 @@
 #include "dumper/writer/infer/kinds.h"
 #include "dumper/writer/infer/larger_blocks.h"
 #include "dumper/writer/infer/pointer_tags.h"
+#include "dumper/writer/infer/template_arguments.h"
 #include "dumper/writer/infer/pools.h"
 #include "dumper/writer/infer/profiles.h"
 #include "dumper/writer/infer/single_objects.h"
@@ -67,6 +68,7 @@ struct inference {
 	uint8_t *news; /**< [objects] enum news: evidence since naming last visited it */
 	struct block_prefixes block_prefixes;
 	struct casts casts;
+	struct template_arguments template_arguments;
 	struct claims claims;
 	struct coroutine_frames coroutine_frames;
 	struct flagged_pointers flagged_pointers;

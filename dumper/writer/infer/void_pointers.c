@@ -47,8 +47,8 @@ enum meaning {
 struct void_place {
 	heap_type_id type;
 	uint64_t offset;
-	uint64_t callback;    // or IS_CONTEXT and a context; 0: any
-	uint64_t callback_at; // its offset in the type; NO_CALLBACK: not needed
+	uint64_t callback;      // or IS_CONTEXT and a context; 0: any
+	struct callback beside; // the callback in the type; NO_CALLBACK: not needed
 	uint32_t pointers, kept, step;
 	uint32_t inner;                       // pointers into the middle of blocks, and no samples
 	struct byte_pointer samples[SAMPLES]; // [kept] each step-th
@@ -110,6 +110,8 @@ struct void_pointer {
 	heap_type_id type; // that has it
 	uint64_t offset;   // in that
 	uint64_t value;    // address of the value, one element of an array
+	uint64_t
+		element; // from there to the element of an array in it that has the pointer; 0: the first, or none
 	heap_object_id holder, target;
 	bool is_sure;  // the name of its holder
 	bool is_inner; // it leads into the middle of its target
@@ -237,7 +239,7 @@ static struct heap_error *visit_values(struct search *search, const struct value
 	HEAP_TRY(heap_repetitions_find(&inference->repetitions, values->type, &repetition));
 	for (uint32_t i = heap_edge_from(snapshot, values->object, values->start);
 	     i < snapshot->edge_first[values->object + 1]; i++) {
-		uint64_t offset = snapshot->edge_slot[i] * UINT64_C(8);
+		uint64_t offset = snapshot->edge_slot[i] * UINT64_C(8), first_place, value;
 		heap_object_id target = snapshot->edge_target[i];
 		const struct heap_slots *slots;
 		uint32_t first, behind;
@@ -249,24 +251,29 @@ static struct heap_error *visit_values(struct search *search, const struct value
 		slots = heap_repetition_slots_at(repetition, offset, &first, &behind);
 		if (!slots || !are_void(inference, slots, first, behind))
 			continue;
-		HEAP_TRY(visit(search,
-			       &(struct void_pointer){
-				       values->type,
-				       without_index(&inference->layouts, values->type, offset),
-				       value_address(search, values, offset),
-				       values->object,
-				       target,
-				       values->is_sure,
-				       !layouts_is_start(snapshot->edge_interior[i] -
-							 inference_prefix(inference, target)),
-			       }));
+		first_place = without_index(&inference->layouts, values->type, offset);
+		value = value_address(search, values, offset);
+		HEAP_TRY(visit(
+			search,
+			&(struct void_pointer){
+				values->type,
+				first_place,
+				value,
+				objects_address(&inference->capture->objects, values->object) +
+					values->start + offset - first_place - value,
+				values->object,
+				target,
+				values->is_sure,
+				!layouts_is_start(snapshot->edge_interior[i] -
+						  inference_prefix(inference, target)),
+			}));
 	}
 	return NULL;
 }
 
 static bool is_open(const struct void_place *place)
 {
-	return place->callback_at != NO_CALLBACK;
+	return place->beside.offset != NO_CALLBACK;
 }
 
 // True if a place does not tell what all of its pointers lead to.
@@ -274,6 +281,12 @@ static bool is_unclear(const struct void_place *place)
 {
 	return place->callback == 0 && (place->meaning == MEANS_NOTHING ||
 					(place->meaning == MEANS_TYPE && place->is_partial));
+}
+
+// True if the callback beside a pointer may tell more: it knows one type, code casts the pointers of all.
+static bool may_be_divided(const struct void_place *place)
+{
+	return is_unclear(place) || (place->callback == 0 && place->meaning == MEANS_CAST);
 }
 
 static bool is_told(const struct void_place *place)
@@ -359,9 +372,11 @@ static uint64_t read_callback(const struct search *search, const struct void_pla
 	const struct capture *capture = search->inference->capture;
 	uint64_t callback = 0;
 
-	if (place->callback_at != NO_CALLBACK)
-		pages_read(search->inference->pages, pointer->value + place->callback_at, &callback,
-			   sizeof(callback));
+	if (is_open(place))
+		pages_read(search->inference->pages,
+			   pointer->value + place->beside.offset +
+				   (place->beside.is_element ? pointer->element : 0),
+			   &callback, sizeof(callback));
 	// Code that is compiled as the program runs is in no module, and objects with functions of their own are no
 	// tables: there may be as many as values.
 	return modules_find(&capture->modules, callback) ? callback : 0;
@@ -383,11 +398,13 @@ static const struct void_place *find_telling(const struct search *search,
 	const struct void_place *all = find_place(search, pointer, 0), *place = all;
 	uint64_t callback = 0;
 
-	if (place && place->callback_at != NO_CALLBACK) {
+	if (place && is_open(place)) {
 		callback = read_callback(search, place, pointer);
 		place = callback ? find_place(search, pointer, callback) : NULL;
 	}
 	if (all && (!place || place->meaning == MEANS_NOTHING)) {
+		if (all->meaning == MEANS_CAST)
+			return all;
 		callback = read_context(search, pointer);
 		place = callback ? find_place(search, pointer, callback) : NULL;
 	}
@@ -435,7 +452,7 @@ static struct heap_error *count_pointer(struct search *search, const struct void
 					   ((struct void_place){ .type = pointer->type,
 								 .offset = pointer->offset,
 								 .callback = callback,
-								 .callback_at = NO_CALLBACK,
+								 .beside.offset = NO_CALLBACK,
 								 .step = 1 })));
 		place = &search->places.items[search->places.count - 1];
 	}
@@ -643,6 +660,26 @@ static bool add_handled_by_context(const struct search *search, const struct voi
 	return true;
 }
 
+// Likewise those that a function was instantiated for.
+static bool add_instantiated(const struct search *search, const struct void_place *place,
+			     heap_type_id *found)
+{
+	size_t count;
+	const heap_type_id *types = template_arguments_find(&search->inference->template_arguments,
+							    place->callback, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		if (types[i] == *found ||
+		    has_pointer(&search->inference->layouts, place, types[i]) ||
+		    !may_all_be(search, place, types[i]))
+			continue;
+		if (*found != HEAP_NO_TYPE)
+			return false;
+		*found = types[i];
+	}
+	return true;
+}
+
 // Finds the only struct that the callback, the functions of a table, or of containers, handle and that the targets may be.
 static bool find_handled(const struct search *search, struct void_place *place)
 {
@@ -659,6 +696,8 @@ static bool find_handled(const struct search *search, struct void_place *place)
 		if (place->callback != 0 && !functions)
 			functions = method_tables_find(tables, place->callback);
 		is_clear = add_handled(search, place, functions, &found);
+		if (is_clear && found == HEAP_NO_TYPE)
+			is_clear = add_instantiated(search, place, &found);
 	}
 	if (!is_clear)
 		found = HEAP_NO_TYPE;
@@ -896,9 +935,9 @@ static struct heap_error *divide_places(struct search *search)
 	for (size_t i = 0; i < count; i++) {
 		struct void_place *place = &search->places.items[i];
 
-		if (is_unclear(place))
-			place->callback_at =
-				callbacks_find(&search->inference->layouts, place->type);
+		if (may_be_divided(place))
+			place->beside = callbacks_find(&search->inference->layouts, place->type,
+						       place->offset);
 		open += is_open(place);
 	}
 	if (open == 0)

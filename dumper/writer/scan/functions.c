@@ -84,6 +84,28 @@ void functions_note_roots(struct functions *functions, const struct heap_snapsho
 	}
 }
 
+static int compare_addresses(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+	return (a > b) - (a < b);
+}
+
+struct heap_error *functions_list(const struct functions *functions, uint64_t **addresses,
+				  uint32_t *count)
+{
+	*count = 0;
+	*addresses = calloc((size_t)functions->noted_count + 1, sizeof(**addresses));
+	if (!*addresses)
+		return heap_error_out_of_memory();
+	for (uint32_t i = 0; functions->noted_count > 0 && i < SLOTS; i++) {
+		if (functions->noted[i] != 0)
+			(*addresses)[(*count)++] = functions->noted[i];
+	}
+	qsort(*addresses, *count, sizeof(**addresses), compare_addresses);
+	return NULL;
+}
+
 static int compare(const void *left, const void *right)
 {
 	const struct heap_call *a = left, *b = right;

@@ -33,6 +33,11 @@ bool functions_note(struct functions *functions, uint64_t word);
 /** Notes those in the kept values of the snapshot's roots. */
 void functions_note_roots(struct functions *functions, const struct heap_snapshot *snapshot);
 
+/** Those that have been noted, by address. @param addresses  [*count] malloc'd */
+HEAP_MUST_CHECK
+struct heap_error *functions_list(const struct functions *functions, uint64_t **addresses,
+				  uint32_t *count);
+
 /** Names all that have been noted, in the snapshot's table of functions. */
 HEAP_MUST_CHECK
 struct heap_error *functions_describe(const struct functions *functions,
