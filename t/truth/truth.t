@@ -36,6 +36,7 @@ $floor{repeated} = [100, 100];    # arrays declared as large as an index allows
 $floor{templates} = [100, 100];    # chunks with their length, slots behind control bytes, new values in arguments
 $floor{erased} = [100, 100];    # what only a function beside a pointer, or contents, tell
 $floor{signals} = [100, 100];    # what only the functions beside pointers were instantiated for
+$floor{orphans} = [100, 100];    # closures that begin with a pointer to an object with functions
 $floor{flat} = [100, 100];    # tables of buckets, to which only pointers to bytes lead
 $floor{requests} = [100, 100];    # slices of buffers, and arrays as large as a struct
 $floor{xml} = [98.5, 99.9];    # nothing tells the type of comments

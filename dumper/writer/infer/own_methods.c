@@ -22,6 +22,16 @@ static const struct method_table *read_table(const struct inference *inference,
 	return table && table->blocks >= MIN_BLOCKS ? table : NULL;
 }
 
+// True if a struct may begin with a pointer to a table. Functions that objects have in them are no table, and what calls
+// one may get a union: of any pointer, or the value itself.
+static bool may_have_table(const struct inference *inference, heap_type_id type)
+{
+	const struct heap_slots *slots = heap_slot_table_get(&inference->layouts.slots, type);
+
+	return inference->layouts.types->types[type].kind != HEAP_TYPE_UNION && slots &&
+	       slots->count > 0 && slots->list[0].offset == 0;
+}
+
 // True if a block may be one value of a type.
 static bool may_be(const struct inference *inference, heap_object_id object, heap_type_id type)
 {
@@ -29,7 +39,7 @@ static bool may_be(const struct inference *inference, heap_object_id object, hea
 	struct layout_claim claim = { LAYOUT_NONE, HEAP_NO_TYPE, 0 };
 	struct content content;
 
-	if (layouts_is_compound(&inference->layouts, type) &&
+	if (layouts_is_compound(&inference->layouts, type) && may_have_table(inference, type) &&
 	    !layouts_is_flexible(&inference->layouts, type))
 		claim = inference_fit(inference, type, object);
 	if (claim.fit != LAYOUT_EXACT || claim.type != type || claim.elements != 1 ||
