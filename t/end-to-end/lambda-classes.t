@@ -64,7 +64,7 @@ for my $way ('g++ -O0', 'g++ -O2', 'clang++ -O0', 'clang++ -O2') {
         my $program = "$directory/lambdas-" . $way =~ s/\W//gr;
         system("$way -std=c++17 -g -o $program $directory/lambdas.cc") == 0 or die;
         my %count;
-        $count{ $_->{type} =~ s/.*\((.*)\)$/$1/r }++ for @{ Heapsh::ask_json(Heapsh->start($program)->capture, 'find', 'evidence', 'site', 'size', 16)->{objects} };
+        $count{ $_->{type} =~ s/.*\((.*)\)$/$1/r }++ for @{ Heapsh::ask_json(Heapsh->start($program)->capture, 'find', 'not', 'untyped', 'size', 16)->{objects} };
         is_deeply \%count, \%own, "$way: lambdas are known by their lines" or diag explain \%count;
         skip $refusal, 1 if $refusal;
         my $attached = Heapsh->start($program, bare => 1)->attach_and_finish;
