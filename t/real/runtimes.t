@@ -1,7 +1,7 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Types in runtimes that have their own headers and tags: CPython, judged by the type that each object says that it
-# has; QuickJS and redis, judged by what they were made to hold. `make check-real`.
+# has; perl, QuickJS and redis, judged by what they were made to hold. `make check-real`.
 use strict;
 use warnings;
 no warnings 'portable';    # addresses have 64 bits
@@ -105,6 +105,23 @@ subtest 'CPython, objects of many kinds' => sub {
     diag sprintf '%.3f %% of the objects typed, %.3f %% of these right', $typed, $right;
     cmp_ok $typed, '>=', 99, 'its objects are typed';
     cmp_ok $right, '>=', 99, 'as they say themselves';
+};
+
+# Each object takes nine heads in turn from the slabs, and the array leads to one of them.
+subtest 'perl, an array of objects, attached to' => sub {
+    Heapsh::write_file("$scratch/objects.pl", <<'END');
+$| = 1;
+my @objects = map { bless { name => "object $_", number => $_, list => [1, 2, 3] }, 'Thing' } 1 .. 20_000;
+print "ready\n";
+<STDIN>;
+print scalar(@objects), "\n";
+END
+    my $program = Heapsh->start(abs_path(Heapsh::fetch_real('perl')), args => ["$scratch/objects.pl"], bare => 1);
+    my $file = "$scratch/perl.snap";
+    is system("$Heapsh::build/heapsnap attach --file $file @{[$program->pid]} >$scratch/perl.out"), 0, 'attached';
+    is +($program->finish)[0], "20000\n", 'its output is as ever';
+    cmp_ok share_typed($file), '>=', 98, 'its blocks are typed';
+    cmp_ok abs(Heapsh::ask_json($file, 'find', 'type', 'HE *')->{count} - 20_010), '<=', 100, 'tables of hashes';
 };
 
 subtest 'QuickJS, objects of many kinds' => sub {

@@ -9,6 +9,7 @@
 
 enum {
 	MIN_PLACES = 6,
+	MANY_PLACES = 12,
 	STRAY = 4,  // of so many places, one may be told to be something else
 	FEW = 16,   // of so many elements, one may look like something else
 	READ = 128, // elements that are read
@@ -39,13 +40,19 @@ static heap_type_id find_type(const struct inference *inference, heap_object_id 
 struct places {
 	uint32_t count;
 	uint32_t others;  // where no element begins, or of another type
-	uint64_t divisor; // of the elements' numbers
+	uint64_t first;   // number of the first hint's element
+	uint64_t divisor; // of the elements' distances
 };
+
+static uint64_t distance(uint64_t one, uint64_t other)
+{
+	return one > other ? one - other : other - one;
+}
 
 static struct places count_places(const struct inference *inference, heap_object_id object,
 				  heap_type_id type)
 {
-	uint64_t stride = layouts_size(&inference->layouts, type), first = UINT64_MAX;
+	uint64_t stride = layouts_size(&inference->layouts, type);
 	struct places places = { 0 };
 
 	for (uint32_t at = hints_first(&inference->hints, object); at != NO_HINT;
@@ -60,29 +67,90 @@ static struct places count_places(const struct inference *inference, heap_object
 			places.others++;
 			continue;
 		}
+		places.first = places.count == 0 ? number : places.first;
 		places.count++;
-		first = first == UINT64_MAX ? number : first;
-		places.divisor = heap_greatest_divisor(
-			places.divisor, number > first ? number - first : first - number);
+		places.divisor =
+			heap_greatest_divisor(places.divisor, distance(number, places.first));
 	}
 	return places;
 }
 
-heap_type_id hinted_elements_find(const struct inference *inference, heap_object_id object)
+// Finds the type that a block may be an array of, and where its hints are; HEAP_NO_TYPE: none.
+static heap_type_id find_places(const struct inference *inference, heap_object_id object,
+				struct places *places)
 {
 	heap_type_id type;
-	struct places places;
 
 	if (!hints_are_many(inference, object))
 		return HEAP_NO_TYPE;
 	type = find_type(inference, object);
 	if (layouts_size(&inference->layouts, type) == 0)
 		return HEAP_NO_TYPE;
-	places = count_places(inference, object, type);
-	return places.count >= MIN_PLACES && places.divisor == 1 &&
-			       places.others * (uint64_t)STRAY <= places.count
+	*places = count_places(inference, object, type);
+	return places->count >= MIN_PLACES && places->others * (uint64_t)STRAY <= places->count
 		       ? type
 		       : HEAP_NO_TYPE;
+}
+
+static uint32_t find_kind(const struct hinted_elements *elements, heap_type_id type, uint64_t size,
+			  uint64_t *hash)
+{
+	const struct hinted_kind *kinds = elements->kinds.items;
+
+	*hash = heap_hash_pair(type, size);
+	return heap_hash_find(&elements->by_kind, *hash, i,
+			      kinds[i].type == type && kinds[i].size == size);
+}
+
+struct heap_error *hinted_elements_note(struct hinted_elements *elements,
+					const struct inference *inference, heap_object_id object)
+{
+	struct places places;
+	heap_type_id type = find_places(inference, object, &places);
+	uint64_t size = inference_size(inference, object), hash;
+	struct hinted_kind *kind;
+	uint32_t found;
+
+	if (type == HEAP_NO_TYPE)
+		return NULL;
+	found = find_kind(elements, type, size, &hash);
+	if (found == HEAP_HASH_NONE) {
+		found = (uint32_t)elements->kinds.count;
+		HEAP_TRY(heap_array_append(
+			&elements->kinds,
+			(struct hinted_kind){ type, size, places.first, places.divisor }));
+		return heap_hash_add(&elements->by_kind, hash, found);
+	}
+	kind = &elements->kinds.items[found];
+	kind->divisor = heap_greatest_divisor(kind->divisor, places.divisor);
+	kind->divisor = heap_greatest_divisor(kind->divisor, distance(places.first, kind->first));
+	return NULL;
+}
+
+void hinted_elements_deinit(struct hinted_elements *elements)
+{
+	heap_array_deinit(&elements->kinds);
+	heap_hash_table_deinit(&elements->by_kind);
+}
+
+heap_type_id hinted_elements_find(const struct hinted_elements *elements,
+				  const struct inference *inference, heap_object_id object)
+{
+	struct places places;
+	heap_type_id type = find_places(inference, object, &places);
+	uint64_t hash;
+	uint32_t found;
+
+	if (type == HEAP_NO_TYPE)
+		return HEAP_NO_TYPE;
+	if (places.divisor == 1)
+		return type;
+	// Where only all slabs together tell the distance, there must be no doubt of the type.
+	if (places.others != 0 || places.count < MANY_PLACES)
+		return HEAP_NO_TYPE;
+	found = find_kind(elements, type, inference_size(inference, object), &hash);
+	return found != HEAP_HASH_NONE && elements->kinds.items[found].divisor == 1 ? type
+										    : HEAP_NO_TYPE;
 }
 
 bool hinted_elements_agree(const struct inference *inference, heap_object_id object,

@@ -5,6 +5,7 @@
 #include "dumper/writer/infer/hinted_elements.h"
 #include "dumper/writer/infer/inference.h"
 #include "dumper/writer/infer/sampler.h"
+#include "lib/base/cleanup.h"
 
 enum {
 	WORD = 8,
@@ -183,10 +184,11 @@ static struct heap_error *prove(struct inference *inference, const struct hint *
 
 // The same of a slab to whose elements pointers lead, perhaps to none of them first.
 HEAP_MUST_CHECK
-static struct heap_error *prove_slab(struct inference *inference, heap_object_id object,
+static struct heap_error *prove_slab(struct inference *inference,
+				     const struct hinted_elements *elements, heap_object_id object,
 				     struct layout_claim *result)
 {
-	heap_type_id type = hinted_elements_find(inference, object);
+	heap_type_id type = hinted_elements_find(elements, inference, object);
 	const struct heap_repetition *repetition;
 	struct layout_claim claim;
 	struct tally tally;
@@ -205,7 +207,8 @@ static struct heap_error *prove_slab(struct inference *inference, heap_object_id
 
 // Claims a block for the only array that it proves to be.
 HEAP_MUST_CHECK
-static struct heap_error *claim_block(struct inference *inference, heap_object_id object,
+static struct heap_error *claim_block(struct inference *inference,
+				      const struct hinted_elements *elements, heap_object_id object,
 				      uint64_t *claimed)
 {
 	struct layout_claim found = { LAYOUT_NONE, HEAP_NO_TYPE, 0 };
@@ -229,7 +232,7 @@ static struct heap_error *claim_block(struct inference *inference, heap_object_i
 		found = claim;
 	}
 	if (found.fit == LAYOUT_NONE)
-		HEAP_TRY(prove_slab(inference, object, &found));
+		HEAP_TRY(prove_slab(inference, elements, object, &found));
 	if (found.fit == LAYOUT_NONE)
 		return NULL;
 	++*claimed;
@@ -238,16 +241,31 @@ static struct heap_error *claim_block(struct inference *inference, heap_object_i
 					   HEAP_EVIDENCE_POINTER, false });
 }
 
+// The next block from one on that pointers lead to, and that may be an array.
+static heap_object_id next_block(const struct inference *inference, heap_object_id object)
+{
+	const heap_object_id count = inference->capture->objects.count;
+
+	for (; object < count && !progress_is_late(); object++) {
+		progress_step();
+		object = inference_next_hinted(inference, object, count);
+		if (object < count && claims_lack(&inference->claims, object) &&
+		    inference_size(inference, object) >= LEAST_SIZE)
+			return object;
+	}
+	return count;
+}
+
 struct heap_error *proven_arrays_claim(struct inference *inference, uint64_t *claimed)
 {
 	const heap_object_id count = inference->capture->objects.count;
-	const struct claims *claims = &inference->claims;
+	CLEANUP(hinted_elements_deinit) struct hinted_elements elements = { 0 };
 
-	for (heap_object_id i = inference_next_hinted(inference, 0, count);
-	     i < count && !progress_is_late(); i = inference_next_hinted(inference, i + 1, count)) {
-		progress_step();
-		if (claims_lack(claims, i) && inference_size(inference, i) >= LEAST_SIZE)
-			HEAP_TRY(claim_block(inference, i, claimed));
-	}
+	for (heap_object_id i = next_block(inference, 0); i < count;
+	     i = next_block(inference, i + 1))
+		HEAP_TRY(hinted_elements_note(&elements, inference, i));
+	for (heap_object_id i = next_block(inference, 0); i < count;
+	     i = next_block(inference, i + 1))
+		HEAP_TRY(claim_block(inference, &elements, i, claimed));
 	return NULL;
 }
