@@ -356,17 +356,18 @@ const struct command leaks_command = {
 	.synopsis = "[--by kind|type|site|backtrace] [--all | --limit N] [--list] [--suppressions "
 		    "FILE]",
 	.summary = "blocks that no root reaches, by type and site",
-	.details = "A block is leaked directly if no other leaked block points to it, otherwise\n"
-		   "indirectly: a directly leaked block holds it. The largest struct of a cycle\n"
-		   "stands for the whole cycle. --list shows each block. Blocks that an unknown\n"
-		   "register of a sleeping thread may hold (see info) are perhaps held, and shown\n"
-		   "apart; so are all, if a core file lacks memory. A pool is one block: what the\n"
-		   "program loses in it is not judged. FILE has lines leak:PATTERN as\n"
-		   "LeakSanitizer's; a pattern is matched against the functions, files and modules\n"
-		   "of the calls that led to the allocation.\n"
-		   "\n"
-		   "  leaks\n"
-		   "  leaks --by backtrace --limit 3\n"
-		   "  leaks --list | head",
+	.details =
+		"A block is leaked directly if no other leaked block points to it, otherwise\n"
+		"indirectly: a directly leaked block holds it. The largest struct of a cycle\n"
+		"stands for the whole cycle. --list shows each block. Blocks that an unknown\n"
+		"register of a sleeping thread may hold (see info) are perhaps held, and shown\n"
+		"apart; so are all, if a core file lacks memory. A pool is one block: what the\n"
+		"program loses in it is not judged. FILE has lines leak:PATTERN as\n"
+		"LeakSanitizer's; a pattern is matched against the functions, files and modules\n"
+		"of the calls that led to the allocation.\n"
+		"\n"
+		"  leaks\n"
+		"  leaks --by backtrace --limit 3\n"
+		"  leaks --list | head",
 	.run = leaks_run,
 };
