@@ -78,6 +78,29 @@ static void close_level(struct reading *reading, uint64_t end)
 	}
 }
 
+static bool has_attribute(const struct heap_dwarf_dies *dies,
+			  const struct heap_dwarf_abbreviation *abbreviation, uint16_t name)
+{
+	for (uint32_t i = 0; i < abbreviation->count; i++) {
+		if (dies->attributes[abbreviation->attributes + i].name == name)
+			return true;
+	}
+	return false;
+}
+
+// False for a unit without templates, as each of C: its abbreviations tell, and the rest need not be read.
+static bool may_have_arguments(const struct heap_dwarf_dies *dies)
+{
+	for (size_t i = 0; i < dies->count; i++) {
+		const struct heap_dwarf_abbreviation *abbreviation = &dies->abbreviations[i];
+
+		if (abbreviation->tag == DW_TAG_template_type_parameter ||
+		    has_attribute(dies, abbreviation, DW_AT_signature))
+			return true;
+	}
+	return false;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *read_dies(struct reading *reading)
 {
@@ -138,8 +161,11 @@ static void link_outer(struct heap_dwarf_templates *templates)
 struct heap_error *heap_dwarf_templates_read(struct heap_dwarf_templates *templates,
 					     const struct heap_dwarf_dies *dies)
 {
-	CLEANUP_FREE struct reading *reading = calloc(1, sizeof(*reading));
+	CLEANUP_FREE struct reading *reading = NULL;
 
+	if (!may_have_arguments(dies))
+		return NULL;
+	reading = calloc(1, sizeof(*reading));
 	if (!reading)
 		return heap_error_out_of_memory();
 	reading->dies = dies;
