@@ -32,6 +32,16 @@ blocks_are_exact('one arena', 64, args => ['live', 4, 3000], env => { GLIBC_TUNA
 blocks_are_exact('no fast bins', 64, args => ['live', 2, 3000], env => { GLIBC_TUNABLES => 'glibc.malloc.mxfast=0' });
 blocks_are_exact('mapped early', 64, args => ['live', 2, 3000], env => { GLIBC_TUNABLES => 'glibc.malloc.mmap_threshold=4096' });
 
+# An arena with several heaps, one next to the other.
+{
+    my $program = Heapsh->start('grow', bare => 1, args => [ 150, 1 ]);
+    print { $program->{in} } "\n";
+    is $program->line, 'grown', 'several heaps of an arena';
+    my $file = $program->attach_and_finish('--content', 'none');
+    is Heapsh::ask_json($file, 'find', 'type', 'struct piece')->{count}, 150 * 256, '... have all blocks';
+    is Heapsh::ask_json($file, 'info')->{doubts}, '', '... and the sums agree';
+}
+
 # Classes of sizes, four between two powers of 2.
 SKIP: {
     my ($library) = glob '/usr/lib/*/libjemalloc.so.2 /usr/lib64/libjemalloc.so.2';

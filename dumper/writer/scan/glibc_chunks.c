@@ -89,7 +89,8 @@ void glibc_doubt_damage(struct glibc_walker *walker)
 
 uint64_t glibc_find_heap(struct glibc_walker *walker, uint64_t arena, uint64_t address)
 {
-	for (int log = GLIBC_LARGEST_HEAP_LOG; log >= GLIBC_LEAST_HEAP_LOG; log--) {
+	// The nearest one: further away there may be another heap of the same arena.
+	for (int log = GLIBC_LEAST_HEAP_LOG; log <= GLIBC_LARGEST_HEAP_LOG; log++) {
 		uint64_t heap = address & ~((UINT64_C(1) << log) - 1);
 
 		if (glibc_peek(walker, heap) == arena)
