@@ -6,13 +6,14 @@
 #include "dumper/writer/infer/majority.h"
 #include "dumper/writer/infer/pool_hints.h"
 #include "lib/base/divisor.h"
+#include "lib/base/search.h"
 
 enum {
 	MIN_PLACES = 6,
-	MANY_PLACES = 12,
-	STRAY = 4,  // of so many places, one may be told to be something else
-	FEW = 16,   // of so many elements, one may look like something else
-	READ = 128, // elements that are read
+	MANY_PLACES = 12, // where all blocks of a size have to tell the distance
+	STRAY = 4,        // of so many places, one may be told to be something else
+	FEW = 16,         // of so many elements, one may look like something else
+	READ = 128,       // elements that are read
 };
 
 // True if a hint tells of an element, or of more than the link that free ones have in front.
@@ -92,14 +93,27 @@ static heap_type_id find_places(const struct inference *inference, heap_object_i
 		       : HEAP_NO_TYPE;
 }
 
-static uint32_t find_kind(const struct hinted_elements *elements, heap_type_id type, uint64_t size,
-			  uint64_t *hash)
+// Adds the places of a block to those of its kind. @param kind  gets the number of that
+HEAP_MUST_CHECK
+static struct heap_error *add_to_kind(struct hinted_elements *elements, heap_type_id type,
+				      uint64_t size, const struct places *places, uint32_t *kind)
 {
-	const struct hinted_kind *kinds = elements->kinds.items;
+	struct hinted_kind *kinds = elements->kinds.items;
+	uint64_t hash = heap_hash_pair(type, size);
 
-	*hash = heap_hash_pair(type, size);
-	return heap_hash_find(&elements->by_kind, *hash, i,
-			      kinds[i].type == type && kinds[i].size == size);
+	*kind = heap_hash_find(&elements->by_kind, hash, i,
+			       kinds[i].type == type && kinds[i].size == size);
+	if (*kind == HEAP_HASH_NONE) {
+		*kind = (uint32_t)elements->kinds.count;
+		HEAP_TRY(heap_array_append(
+			&elements->kinds,
+			((struct hinted_kind){ type, size, places->first, places->divisor })));
+		return heap_hash_add(&elements->by_kind, hash, *kind);
+	}
+	kinds[*kind].divisor =
+		heap_greatest_divisor(heap_greatest_divisor(kinds[*kind].divisor, places->divisor),
+				      distance(places->first, kinds[*kind].first));
+	return NULL;
 }
 
 struct heap_error *hinted_elements_note(struct hinted_elements *elements,
@@ -107,50 +121,40 @@ struct heap_error *hinted_elements_note(struct hinted_elements *elements,
 {
 	struct places places;
 	heap_type_id type = find_places(inference, object, &places);
-	uint64_t size = inference_size(inference, object), hash;
-	struct hinted_kind *kind;
-	uint32_t found;
+	uint32_t kind;
 
 	if (type == HEAP_NO_TYPE)
 		return NULL;
-	found = find_kind(elements, type, size, &hash);
-	if (found == HEAP_HASH_NONE) {
-		found = (uint32_t)elements->kinds.count;
-		HEAP_TRY(heap_array_append(
-			&elements->kinds,
-			(struct hinted_kind){ type, size, places.first, places.divisor }));
-		return heap_hash_add(&elements->by_kind, hash, found);
-	}
-	kind = &elements->kinds.items[found];
-	kind->divisor = heap_greatest_divisor(kind->divisor, places.divisor);
-	kind->divisor = heap_greatest_divisor(kind->divisor, distance(places.first, kind->first));
-	return NULL;
+	HEAP_TRY(add_to_kind(elements, type, inference_size(inference, object), &places, &kind));
+	return heap_array_append(
+		&elements->blocks,
+		((struct hinted_block){ .object = object,
+					.kind = kind,
+					.is_told = places.divisor == 1,
+					.is_clear = places.others == 0 &&
+						    places.count >= MANY_PLACES }));
 }
 
 void hinted_elements_deinit(struct hinted_elements *elements)
 {
 	heap_array_deinit(&elements->kinds);
 	heap_hash_table_deinit(&elements->by_kind);
+	heap_array_deinit(&elements->blocks);
 }
 
-heap_type_id hinted_elements_find(const struct hinted_elements *elements,
-				  const struct inference *inference, heap_object_id object)
+heap_type_id hinted_elements_find(const struct hinted_elements *elements, heap_object_id object)
 {
-	struct places places;
-	heap_type_id type = find_places(inference, object, &places);
-	uint64_t hash;
-	uint32_t found;
+	const struct hinted_block *blocks = elements->blocks.items;
+	size_t at = heap_partition_point(i, (size_t)0, elements->blocks.count,
+					 blocks[i].object < object);
+	const struct hinted_kind *kind;
 
-	if (type == HEAP_NO_TYPE)
+	if (at == elements->blocks.count || blocks[at].object != object)
 		return HEAP_NO_TYPE;
-	if (places.divisor == 1)
-		return type;
+	kind = &elements->kinds.items[blocks[at].kind];
 	// Where only all slabs together tell the distance, there must be no doubt of the type.
-	if (places.others != 0 || places.count < MANY_PLACES)
-		return HEAP_NO_TYPE;
-	found = find_kind(elements, type, inference_size(inference, object), &hash);
-	return found != HEAP_HASH_NONE && elements->kinds.items[found].divisor == 1 ? type
-										    : HEAP_NO_TYPE;
+	return blocks[at].is_told || (blocks[at].is_clear && kind->divisor == 1) ? kind->type
+										 : HEAP_NO_TYPE;
 }
 
 bool hinted_elements_agree(const struct inference *inference, heap_object_id object,

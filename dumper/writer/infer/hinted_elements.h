@@ -30,13 +30,22 @@ struct hinted_kind {
 	uint64_t divisor; /**< of the distances of the others from it */
 };
 
+/** A block of a kind, by itself. */
+struct hinted_block {
+	heap_object_id object;
+	uint32_t kind; /**< in kinds */
+	bool is_told;  /**< its own hints tell the distance */
+	bool is_clear; /**< they are many, and all of that type */
+};
+
 /** Zeros at first; hinted_elements_deinit() frees it. */
 struct hinted_elements {
 	struct HEAP_ARRAY(struct hinted_kind) kinds;
 	struct heap_hash_table by_kind;
+	struct HEAP_ARRAY(struct hinted_block) blocks; /**< by object */
 };
 
-/** Notes where hints tell of structs in a block. To be called for all blocks before one is asked for. */
+/** Notes where hints tell of structs in a block. To be called for all blocks, in their order, before one is asked for. */
 HEAP_MUST_CHECK
 struct heap_error *hinted_elements_note(struct hinted_elements *elements,
 					const struct inference *inference, heap_object_id object);
@@ -44,8 +53,7 @@ struct heap_error *hinted_elements_note(struct hinted_elements *elements,
 void hinted_elements_deinit(struct hinted_elements *elements);
 
 /** The only type that a block can be an array of by where hints tell of structs in it; HEAP_NO_TYPE: none. */
-heap_type_id hinted_elements_find(const struct hinted_elements *elements,
-				  const struct inference *inference, heap_object_id object);
+heap_type_id hinted_elements_find(const struct hinted_elements *elements, heap_object_id object);
 
 /** True if nearly all of a block's contents can be elements of a type. */
 bool hinted_elements_agree(const struct inference *inference, heap_object_id object,

@@ -188,7 +188,7 @@ static struct heap_error *prove_slab(struct inference *inference,
 				     const struct hinted_elements *elements, heap_object_id object,
 				     struct layout_claim *result)
 {
-	heap_type_id type = hinted_elements_find(elements, inference, object);
+	heap_type_id type = hinted_elements_find(elements, object);
 	const struct heap_repetition *repetition;
 	struct layout_claim claim;
 	struct tally tally;
