@@ -2,7 +2,7 @@
 #ifndef HEAP_SEARCH_H
 #define HEAP_SEARCH_H
 
-/** Searching arrays: binary search, and what is not 0. */
+/** Searching arrays: binary search, its order of numbers, and what is not 0. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,6 +48,14 @@ static inline uint32_t heap_next_set_u32(const uint32_t *values, uint32_t at, ui
 	while (at < end && values[at] == 0)
 		at++;
 	return at;
+}
+
+/** Compares two uint64_t, for qsort() and bsearch(). */
+static inline int heap_order_u64(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+	return (a > b) - (a < b);
 }
 
 /** The index of the first of @p count sorted numbers that is not less than @p key, or @p count. */

@@ -2,6 +2,7 @@
 #include "shell/trace/page.h"
 
 #include "lib/base/array.h"
+#include "lib/base/search.h"
 #include "shell/base/output.h"
 #include "shell/web/page.h"
 #include "shell/web/parts.h"
@@ -26,20 +27,13 @@ struct dictionary {
 	uint32_t count;
 };
 
-static int compare_values(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-
-	return (a > b) - (a < b);
-}
-
 // Takes the values: [count]
 static void dictionary_init(struct dictionary *dictionary, uint64_t *values, size_t count)
 {
 	uint32_t kept = 0;
 
 	if (count > 0)
-		qsort(values, count, sizeof(*values), compare_values);
+		qsort(values, count, sizeof(*values), heap_order_u64);
 	for (size_t i = 0; i < count; i++) {
 		if (i == 0 || values[i] != values[kept - 1])
 			values[kept++] = values[i];
@@ -55,7 +49,7 @@ static void dictionary_deinit(struct dictionary *dictionary)
 static uint32_t dictionary_get(const struct dictionary *dictionary, uint64_t value)
 {
 	const uint64_t *found = bsearch(&value, dictionary->values, dictionary->count,
-					sizeof(value), compare_values);
+					sizeof(value), heap_order_u64);
 
 	return (uint32_t)(found - dictionary->values);
 }

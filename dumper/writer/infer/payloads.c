@@ -8,6 +8,7 @@
 #include "dumper/writer/infer/self_lengths.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/divisor.h"
+#include "lib/base/search.h"
 
 #include <stdlib.h>
 
@@ -60,13 +61,6 @@ static bool is_link(const struct inference *inference, heap_type_id type)
 	return false;
 }
 
-static int compare_u64(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-
-	return a < b ? -1 : a > b;
-}
-
 // The type of most links that hints on a block tell of, or HEAP_NO_TYPE.
 static heap_type_id find_link_type(const struct inference *inference, heap_object_id object)
 {
@@ -114,7 +108,7 @@ static struct heap_error *find_links(struct search *search, heap_object_id objec
 	if (links->type == HEAP_NO_TYPE || search->places.count < 2)
 		return NULL;
 	places = search->places.items;
-	qsort(search->places.items, search->places.count, sizeof(*places), compare_u64);
+	qsort(search->places.items, search->places.count, sizeof(*places), heap_order_u64);
 	for (size_t i = 1; i < search->places.count; i++)
 		stride = heap_greatest_divisor(places[i] - places[i - 1], stride);
 	links->payload = layouts_size(&search->inference->layouts, links->type);

@@ -50,13 +50,6 @@ static struct heap_error *read_table(const struct image *image, uint64_t address
 	return read_parts(image, (struct table){ address, count, row, 0, count }, result, rows);
 }
 
-static int compare_addresses(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-
-	return a < b ? -1 : a > b;
-}
-
 bool backtraces_have_step(const struct backtraces *backtraces, uint32_t step)
 {
 	return step > 0 && step < backtraces->taken_count && backtraces->taken[step].address != 0 &&
@@ -113,7 +106,7 @@ static void sort_wrappers(struct backtraces *backtraces, uint32_t slots)
 	}
 	if (backtraces->wrapper_count > 0)
 		qsort(backtraces->wrappers, backtraces->wrapper_count, sizeof(uint64_t),
-		      compare_addresses);
+		      heap_order_u64);
 }
 
 struct heap_error *backtraces_init(struct backtraces *backtraces, const struct image *image,
@@ -162,7 +155,7 @@ bool backtraces_is_wrapper(const struct backtraces *backtraces, uint64_t site)
 {
 	return backtraces->wrapper_count > 0 &&
 	       bsearch(&site, backtraces->wrappers, backtraces->wrapper_count, sizeof(site),
-		       compare_addresses);
+		       heap_order_u64);
 }
 
 uint32_t backtraces_of_kind(const struct backtraces *backtraces, uint64_t site, uint64_t size)

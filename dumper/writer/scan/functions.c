@@ -84,13 +84,6 @@ void functions_note_roots(struct functions *functions, const struct heap_snapsho
 	}
 }
 
-static int compare_addresses(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-
-	return (a > b) - (a < b);
-}
-
 struct heap_error *functions_list(const struct functions *functions, uint64_t **addresses,
 				  uint32_t *count)
 {
@@ -102,7 +95,7 @@ struct heap_error *functions_list(const struct functions *functions, uint64_t **
 		if (functions->noted[i] != 0)
 			(*addresses)[(*count)++] = functions->noted[i];
 	}
-	qsort(*addresses, *count, sizeof(**addresses), compare_addresses);
+	qsort(*addresses, *count, sizeof(**addresses), heap_order_u64);
 	return NULL;
 }
 
