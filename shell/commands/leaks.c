@@ -10,6 +10,7 @@
 #include "shell/base/format.h"
 #include "shell/base/table.h"
 #include "shell/tables/leak_groups.h"
+#include "shell/tables/part_sums.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -198,36 +199,25 @@ static void print_rest_of_pools(const struct leak_groups *reporting)
 {
 	struct session *session = reporting->session;
 	const struct heap_snapshot *snapshot = session->snapshot;
-	heap_object_id pool = HEAP_NO_OBJECT;
-	uint64_t pools = 0, bytes = 0, end = 0; // of the parts of the pool so far
+	struct part_sums sums = { 0 };
 
 	for (uint32_t i = 0; snapshot->parts && i < snapshot->part_count; i++) {
 		const struct heap_part *part = &snapshot->parts[i];
-		uint64_t part_end = part->offset + heap_snapshot_part_size(snapshot, part);
 
-		if (snapshot->type[part->object] != HEAP_NO_TYPE ||
-		    reporting->leaks.class_of[part->object] > HEAP_LEAK_INTERIOR)
-			continue;
-		if (part->object != pool) {
-			pools++;
-			bytes += snapshot->size[part->object];
-			end = 0;
-		}
-		pool = part->object;
-		if (part_end <= end)
-			continue;
-		bytes -= part_end - (part->offset > end ? part->offset : end);
-		end = part_end;
+		if (snapshot->type[part->object] == HEAP_NO_TYPE &&
+		    reporting->leaks.class_of[part->object] <= HEAP_LEAK_INTERIOR)
+			part_sums_add(&sums, snapshot, part);
 	}
 	output_open_object(session->output, "rest_of_pools");
-	output_number(session->output, "pools", pools);
-	output_number(session->output, "bytes", bytes);
+	output_number(session->output, "pools", sums.pools);
+	output_number(session->output, "bytes", sums.pool_bytes - sums.bytes);
 	output_close(session->output);
-	if (bytes > 0)
+	if (sums.pool_bytes > sums.bytes)
 		output_text(session->output,
 			    "not judged: %s of %" PRIu64
 			    " pool%s, which no known part has: free, or lost\n",
-			    describe_bytes(session, bytes), pools, format_plural(pools));
+			    describe_bytes(session, sums.pool_bytes - sums.bytes), sums.pools,
+			    format_plural(sums.pools));
 }
 
 static void print_suppressions(struct session *session,

@@ -8,19 +8,34 @@
 
 #include <inttypes.h>
 
+void part_sums_add(struct part_sums *sums, const struct heap_snapshot *snapshot,
+		   const struct heap_part *part)
+{
+	uint64_t end = part->offset + heap_snapshot_part_size(snapshot, part);
+
+	if (sums->parts == 0 || part->object != sums->pool) {
+		sums->pools++;
+		sums->pool_bytes += snapshot->size[part->object];
+		sums->pool = part->object;
+		sums->end = 0;
+	}
+	sums->parts++;
+	if (end <= sums->end)
+		return;
+	sums->bytes += end - (part->offset > sums->end ? part->offset : sums->end);
+	sums->end = end;
+}
+
 struct part_sums part_sums_of_filter(const struct heap_divided *divided, struct heap_filter *filter,
 				     uint8_t *set)
 {
 	const struct heap_snapshot *snapshot = divided->snapshot;
-	struct part_sums sums = { 0, 0, 0, 0 };
-	heap_object_id pool = HEAP_NO_OBJECT;
-	uint64_t end = 0; // of the bytes that have been counted
+	struct part_sums sums = { 0 };
 
 	for (uint32_t i = 0; snapshot->parts && i < snapshot->part_count; i++) {
 		const struct heap_part *part = &snapshot->parts[i];
 		const struct heap_part *own;
 		heap_node_id node;
-		uint64_t part_end = part->offset + heap_snapshot_part_size(snapshot, part);
 
 		if (heap_bit_get(set, part->object) || !heap_filter_matches_part(filter, part))
 			continue;
@@ -28,17 +43,7 @@ struct part_sums part_sums_of_filter(const struct heap_divided *divided, struct 
 		own = heap_divided_part(divided, node);
 		if (own && own->offset == part->offset)
 			heap_bit_set(set, node);
-		if (part->object != pool) {
-			sums.pools++;
-			sums.pool_bytes += snapshot->size[part->object];
-			end = 0;
-		}
-		pool = part->object;
-		sums.parts++;
-		if (part_end <= end)
-			continue;
-		sums.bytes += part_end - (part->offset > end ? part->offset : end);
-		end = part_end;
+		part_sums_add(&sums, snapshot, part);
 	}
 	return sums;
 }

@@ -18,7 +18,13 @@ struct part_sums {
 	uint64_t bytes; /**< what nested parts have in common counts once */
 	uint64_t pools; /**< blocks that have at least one of the parts */
 	uint64_t pool_bytes;
+	heap_object_id pool; /**< private: that of the last part, if there was one */
+	uint64_t end;        /**< private: of its bytes that have been counted */
 };
+
+/** Adds a part. Those of a pool are added one after the other, by offset. */
+void part_sums_add(struct part_sums *sums, const struct heap_snapshot *snapshot,
+		   const struct heap_part *part);
 
 /**
  * Adds up the parts that match. Needs SIZE; without PARTS there are none.
