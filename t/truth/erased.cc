@@ -151,15 +151,6 @@ struct World {
 static World *world;
 static int total;
 
-// The block in which a std::function or a std::any keeps what is too large for itself: their only pointer to the heap.
-static void log_held(const void *holder, size_t at, const char *type)
-{
-	void *held;
-
-	memcpy(&held, static_cast<const char *>(holder) + at, sizeof(held));
-	truth_log(held, TRUTH_ARRAY, type, 1);
-}
-
 static void add_document(int number)
 {
 	auto *document = OF(Document, new Document);

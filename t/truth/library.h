@@ -24,4 +24,13 @@ static inline void log_text(const std::string &text)
 		truth_log(const_cast<char *>(data), TRUTH_TEXT, "char", text.capacity() + 1);
 }
 
+/** Logs the block in which a std::function or a std::any keeps what is too large for itself. @param at  of its pointer */
+static inline void log_held(const void *holder, size_t at, const char *type)
+{
+	void *held;
+
+	memcpy(&held, static_cast<const char *>(holder) + at, sizeof(held));
+	truth_log(held, TRUTH_ARRAY, type, 1);
+}
+
 #endif

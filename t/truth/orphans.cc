@@ -29,14 +29,6 @@ struct Widget {
 
 static uint64_t hidden[WIDGETS]; // no pointers
 
-static void log_held(const void *holder)
-{
-	void *held;
-
-	memcpy(&held, holder, sizeof(held));
-	truth_log(held, TRUTH_ARRAY, "(no name)", 1);
-}
-
 int main(void)
 {
 	int total = 0;
@@ -60,10 +52,10 @@ int main(void)
 				return static_cast<int>(widget->id) + j * more +
 				       static_cast<int>(place->x + place->y);
 			};
-			log_held(&widget->events[j]);
+			log_held(&widget->events[j], 0, "(no name)");
 		}
-		log_held(&widget->clicked);
-		log_held(&widget->moved);
+		log_held(&widget->clicked, 0, "(no name)");
+		log_held(&widget->moved, 0, "(no name)");
 		hidden[i] = ~reinterpret_cast<uint64_t>(widget);
 	}
 	truth_capture();

@@ -112,15 +112,6 @@ static Point *new_point(int number)
 	return point;
 }
 
-// The block in which a std::function or a std::any keeps what is too large for itself.
-static void log_held(const void *holder, size_t at, const char *type)
-{
-	void *held;
-
-	memcpy(&held, static_cast<const char *>(holder) + at, sizeof(held));
-	truth_log(held, TRUTH_ARRAY, type, 1);
-}
-
 static std::string text_of(const char *what, int number)
 {
 	return std::string(what) + " that is too long for the string itself " +

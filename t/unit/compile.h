@@ -82,17 +82,26 @@ static inline const char *compile_path(const char *name)
 	return path;
 }
 
-/** The address of the symbol at_MARK in a file of the directory. Marks have no type. */
-static inline uint64_t compile_address_of(const char *file, const char *mark)
+/** The hexadecimal address that a shell command prints first. */
+static inline uint64_t compile_read_address(const char *command)
 {
 	char line[64] = "";
 	FILE *out;
 
-	assert_true(compile_run("nm %s | sed -n 's/ . at_%s$//p' >address", file, mark));
+	assert_true(compile_run("%s >address", command));
 	out = fopen(compile_path("address"), "r");
 	assert_non_null(fgets(line, sizeof(line), out));
 	fclose(out);
 	return strtoull(line, NULL, 16);
+}
+
+/** The address of the symbol at_MARK in a file of the directory. Marks have no type. */
+static inline uint64_t compile_address_of(const char *file, const char *mark)
+{
+	char command[256];
+
+	snprintf(command, sizeof(command), "nm %s | sed -n 's/ . at_%s$//p'", file, mark);
+	return compile_read_address(command);
 }
 
 #endif

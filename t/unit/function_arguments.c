@@ -36,14 +36,10 @@ static struct heap_dwarf_code *code;
 // The address of a function, by a part of its demangled name.
 static uint64_t address_of(const char *name)
 {
-	char line[256] = "";
-	FILE *out;
+	char command[256];
 
-	assert_true(compile_run("nm -C program | grep -F '%s' | cut '-d ' -f1 >address", name));
-	out = fopen(compile_path("address"), "r");
-	assert_non_null(fgets(line, sizeof(line), out));
-	fclose(out);
-	return strtoull(line, NULL, 16);
+	snprintf(command, sizeof(command), "nm -C program | grep -F '%s' | cut '-d ' -f1", name);
+	return compile_read_address(command);
 }
 
 // The names of a function's arguments, one behind the other.

@@ -221,22 +221,11 @@ static const char entry_source[] =
 	"	return argc;\n"
 	"}\n";
 
-static uint64_t read_address(const char *command)
-{
-	char line[64] = "";
-	FILE *out;
-
-	assert_true(compile_run("%s >address", command));
-	out = fopen(compile_path("address"), "r");
-	assert_non_null(fgets(line, sizeof(line), out));
-	fclose(out);
-	return strtoull(line, NULL, 16);
-}
-
 static uint64_t return_address_of_callee(void)
 {
-	return read_address("objdump -d program --no-show-raw-insn | "
-			    "grep -A1 '\\(call\\|bl\\)\\s.*<callee>' | tail -1 | cut -d: -f1");
+	return compile_read_address(
+		"objdump -d program --no-show-raw-insn | "
+		"grep -A1 '\\(call\\|bl\\)\\s.*<callee>' | tail -1 | cut -d: -f1");
 }
 
 // A parameter that is nowhere any more has the value that the caller passed, if that is known.
@@ -264,7 +253,8 @@ static void parameters_are_what_was_passed(void **state)
 		if (!find("gone"))
 			fail_msg("%s: nothing of what was passed", compiler);
 		assert_int_equal(find("gone")->kind, HEAP_DWARF_LOCATION_VALUE);
-		assert_int_equal(find("gone")->value, read_address("nm program | grep ' first$'"));
+		assert_int_equal(find("gone")->value,
+				 compile_read_address("nm program | grep ' first$'"));
 		// The caller's registers are not known.
 		assert_null(find("lost"));
 		heap_dwarf_locals_deinit(&locals);

@@ -76,16 +76,10 @@ static void fail_with(const char *compiler, const char *what,
 // The address of the call of malloc, from the disassembly: the last byte of it.
 static uint64_t call_of_malloc(void)
 {
-	char line[64] = "";
-	FILE *out;
-
-	assert_true(compile_run("objdump -d --no-show-raw-insn program | "
-				"grep -m1 -A1 '\\(call\\|bl\\)\\s.*<malloc@plt>' | tail -1 | cut "
-				"-d: -f1 >address"));
-	out = fopen(compile_path("address"), "r");
-	assert_non_null(fgets(line, sizeof(line), out));
-	fclose(out);
-	return strtoull(line, NULL, 16) - 1;
+	return compile_read_address("objdump -d --no-show-raw-insn program | "
+				    "grep -m1 -A1 '\\(call\\|bl\\)\\s.*<malloc@plt>' | "
+				    "tail -1 | cut -d: -f1") -
+	       1;
 }
 
 static void check_with(const char *compiler)
