@@ -78,7 +78,7 @@ static struct heap_error *add_mapped_heap(struct glibc_mapped *mapped, uint64_t 
 	struct glibc_walker *walker = mapped->walker;
 	struct glibc_walk walk = { .start = page, .limit = limit };
 	size_t count = walker->blocks->list.count;
-	uint64_t word = glibc_peek(walker, page + 8);
+	uint64_t word = glibc_peek(walker, page + 8), fence = 0;
 	enum glibc_ending ending;
 
 	*end = 0;
@@ -89,9 +89,10 @@ static struct heap_error *add_mapped_heap(struct glibc_mapped *mapped, uint64_t 
 	HEAP_TRY(glibc_walk_chunks(walker, &walk, &ending));
 	if (ending == GLIBC_ENDS_AT_TOP)
 		*end = walk.end + (glibc_peek(walker, walk.end + 8) & ~(uint64_t)GLIBC_FLAGS);
-	else if (ending == GLIBC_ENDS_AT_FENCE &&
-		 glibc_end_of_fence(walker, walk.end) % GLIBC_PAGE == 0)
-		*end = glibc_end_of_fence(walker, walk.end);
+	else if (ending == GLIBC_ENDS_AT_FENCE)
+		fence = glibc_end_of_fence(walker, walk.end);
+	if (fence != 0 && fence % GLIBC_PAGE == 0)
+		*end = fence;
 	if (*end <= page || *end > limit) {
 		*end = 0;
 		walker->blocks->list.count = count;

@@ -35,7 +35,7 @@ enum {
 	GLIBC_IS_MMAPPED = 2,
 	GLIBC_NON_MAIN = 4, /**< of an arena but the first; but not if it is free */
 	GLIBC_FLAGS = 7,
-	/** Of an arena's heaps: 64 MiB, or four times a huge page, of which there are some of 1 GiB. */
+	/** The heaps of arenas have up to 64 MiB, or four huge pages, some of which have 1 GiB. */
 	GLIBC_LARGEST_HEAP_LOG = 32,
 	GLIBC_LEAST_HEAP_LOG = 20,
 	GLIBC_HEAP_HEADER = 0x100, /**< at most, before the arena in its own heap */
