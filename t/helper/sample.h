@@ -97,9 +97,9 @@ static inline void sample_add_code(struct heap_snapshot *sample)
 				       HEAP_FRAME_GUESSED });
 	build_row(sample, threads, thread_count,
 		  (struct heap_thread){ 4242, function, HEAP_THREAD_EXACT, 0, 2, 0x7ffc00000000,
-					0x7ffc00020000 });
+					0x7ffc00020000, 0, 0 });
 	build_row(sample, threads, thread_count,
-		  (struct heap_thread){ 4243, 0, HEAP_THREAD_MISSING, 2, 0, 0, 0 });
+		  (struct heap_thread){ 4243, 0, HEAP_THREAD_MISSING, 2, 0, 0, 0, 0, 0 });
 }
 
 static inline void sample_add_roots(struct heap_snapshot *sample)
