@@ -165,15 +165,22 @@ SKIP: {
     };
 }
 
-subtest 'what it cost' => sub {
-    # It waits until the program has written everything, however busy the machine is.
+# As capture, of a program whose writer waits until the program has written everything, however busy the machine is.
+sub capture_what_writes {
+    my ($program, %option) = @_;
+    my $mark = $option{way};
     my $child = beside(sub {
-        my $worker = stop_worker('cost');
+        my $worker = stop_worker($mark);
         await_rest(program_of($worker));
         kill 'CONT', $worker;
     });
-    my ($said, $file) = capture('hostile-memory', way => 'copied', env => { HOSTILE_MARK => 'cost', HEAPSNAP_WRITER_NICE => 1 });
+    my @said_and_files = capture($program, %option, env => { HOSTILE_MARK => $mark, HEAPSNAP_WRITER_NICE => 1 });
     waitpid $child, 0;
+    return @said_and_files;
+}
+
+subtest 'what it cost' => sub {
+    my ($said, $file) = capture_what_writes('hostile-memory', way => 'copied');
     is $said, "done\n", 'a program that writes while it is captured';
     my $info = Heapsh::ask_json($file, 'info');
     cmp_ok $info->{copied_bytes}, '>=', 64 << 20, 'what was copied for it is counted';
@@ -209,7 +216,7 @@ SKIP: {
             'a line says why there is no snapshot';
         like $said, qr/^done$/m, 'the program ends as ever';
         is_deeply \@files, [], 'no file is left';
-        ($said, @files) = capture('hostile-memory', way => 'fuller', before => $enter);
+        ($said, @files) = capture_what_writes('hostile-memory', way => 'fuller', before => $enter);
         like $said, qr/^heapsnap: .*; the program goes on$/m, 'also where the copy grows';
         like $said, qr/^done$/m, 'the program ends as ever';
         sleep 0.2;
