@@ -8,10 +8,12 @@
 
 enum {
 	MAX_SLOTS = 1 << 22, // of a type; a hostile file may have arrays of any length
+	HUGE_TYPE = 1 << 29, // bytes: its array stands for a flexible one (heap_types_flexible())
 };
 
 struct finding {
 	const struct heap_types *types;
+	uint64_t end; // offset at which slots are no longer listed
 	struct HEAP_ARRAY(struct heap_slot) found;
 	struct heap_error *error;
 };
@@ -20,7 +22,7 @@ static bool add_slot(void *context, uint64_t offset, heap_type_id pointer)
 {
 	struct finding *finding = context;
 
-	if (finding->found.count == MAX_SLOTS)
+	if (finding->found.count == MAX_SLOTS || offset >= finding->end)
 		return false;
 	finding->error = heap_array_append(
 		&finding->found,
@@ -41,10 +43,23 @@ static int compare_slots(const void *left, const void *right)
 	return a->pointee < b->pointee ? -1 : a->pointee > b->pointee;
 }
 
+// The offset at which the slots of a type are no longer listed. A huge array that stands for a flexible one
+// is listed as that with one element would be; nobody has all of its elements.
+static uint64_t end_of_slots(const struct heap_types *types, heap_type_id type)
+{
+	uint64_t array;
+	heap_type_id element;
+
+	return heap_types_size(types, type) > HUGE_TYPE &&
+			       heap_types_flexible(types, type, &array, &element)
+		       ? array + heap_types_size(types, element)
+		       : UINT64_MAX;
+}
+
 // @return false if memory is short
 static bool find_slots(const struct heap_types *types, heap_type_id type, struct heap_slots *slots)
 {
-	struct finding finding = { .types = types };
+	struct finding finding = { .types = types, .end = end_of_slots(types, type) };
 
 	heap_types_visit_pointers(types, type, add_slot, &finding);
 	if (finding.error) {

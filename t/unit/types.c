@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "t/unit/unit.h"
 
+#include "lib/types/slots.h"
 #include "lib/types/types.h"
 
 #include <stdbool.h>
@@ -700,6 +701,26 @@ static void a_huge_array_is_flexible(void **state)
 	assert_false(heap_types_flexible(&types, add_header(large, "count"), NULL, NULL));
 }
 
+// The slots of each type are kept: of a huge array they are those of its first element.
+static void slots_of_a_huge_array_are_few(void **state)
+{
+	(void)state;
+	heap_type_id node = add_node(&types, false);
+	heap_type_id holder = add(&types, HEAP_TYPE_STRUCT, "holder", 8 + (16ULL << 27), 0);
+	struct heap_slot_table table;
+	const struct heap_slots *found;
+
+	member(&types, holder, "first", pointer_to(&types, node), 0);
+	member(&types, holder, "nodes", array_of(&types, node, 1 << 27), 8);
+	assert_null(heap_slot_table_init(&table, &types));
+	found = heap_slot_table_get(&table, holder);
+	assert_non_null(found);
+	assert_int_equal(found->count, 2);
+	assert_int_equal(found->list[0].offset, 0);
+	assert_int_equal(found->list[1].offset, 16);
+	heap_slot_table_deinit(&table);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, two_tables, no_tables)
 
 UNIT_TESTS("types", TEST(strings_are_kept_once), TEST(strings_of_a_table_without_index_are_found),
@@ -714,4 +735,5 @@ UNIT_TESTS("types", TEST(strings_are_kept_once), TEST(strings_of_a_table_without
 	   TEST(unnamed_structs_are_known_by_their_typedef), TEST(names_are_cut_as_snprintf_does),
 	   TEST(names_of_endless_types_end), TEST(finds_by_name_keyword_and_glob),
 	   TEST(visits_all_pointer_slots), TEST(visit_of_a_doubling_type_ends),
-	   TEST(a_single_element_is_flexible_behind_a_header), TEST(a_huge_array_is_flexible))
+	   TEST(a_single_element_is_flexible_behind_a_header), TEST(a_huge_array_is_flexible),
+	   TEST(slots_of_a_huge_array_are_few))
