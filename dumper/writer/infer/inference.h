@@ -182,14 +182,17 @@ static inline bool inference_is_open(const struct inference *inference, heap_obj
 
 /**
  * The first object from one on, before @p end, that nothing claims and that has hints; @p end if there is none. While
- * most have no name, few have hints, and later it is the other way round.
+ * most have no name, few have hints, and later it is the other way round: each leaps to the other's next one.
  */
 static inline heap_object_id inference_next_hinted(const struct inference *inference,
 						   heap_object_id object, heap_object_id end)
 {
-	object = hints_next(&inference->hints, object, end);
-	while (object < end && inference->claims.rank[object] != RANK_NONE)
-		object = hints_next(&inference->hints, object + 1, end);
+	heap_object_id unclaimed = object;
+
+	do {
+		object = hints_next(&inference->hints, unclaimed, end);
+		unclaimed = claims_next(&inference->claims, RANK_NONE, object, end);
+	} while (object != unclaimed);
 	return object;
 }
 

@@ -42,13 +42,15 @@ uint64_t pointer_strides_find(const struct heap_snapshot *snapshot, heap_object_
 	uint64_t stride = 0;
 	uint32_t distances = 0;
 
-	for (uint32_t i = first; i < end; i++) {
+	for (uint64_t i = sampler_next(&sampler); i < end - first; i = sampler_next(&sampler)) {
+		uint32_t edge = first + (uint32_t)i;
 		uint64_t distance;
 
-		if (!sampler_takes(&sampler) || snapshot->edge_interior[i] == UINT32_MAX)
+		if (snapshot->edge_interior[edge] == UINT32_MAX)
 			continue;
 		progress_step();
-		distance = measure(&places, snapshot->edge_target[i], snapshot->edge_interior[i]);
+		distance = measure(&places, snapshot->edge_target[edge],
+				   snapshot->edge_interior[edge]);
 		distances += distance > 0;
 		stride = heap_greatest_divisor(stride, distance);
 	}

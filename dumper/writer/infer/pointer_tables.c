@@ -85,11 +85,9 @@ static struct tally count_targets(const struct inference *inference, heap_object
 	struct sampler sampler = sampler_of((end - first) / CHECKED + 1);
 	struct tally tally = { 0 };
 
-	for (uint32_t i = first; i < end; i++) {
-		if (!sampler_takes(&sampler))
-			continue;
+	for (uint64_t i = sampler_next(&sampler); i < end - first; i = sampler_next(&sampler)) {
 		progress_step();
-		count_target(inference, pointee, i, &tally);
+		count_target(inference, pointee, first + (uint32_t)i, &tally);
 	}
 	return tally;
 }
@@ -158,13 +156,13 @@ static bool are_contradicted(const struct inference *inference, heap_object_id t
 	struct sampler sampler = sampler_of((end - first) / READ + 1);
 	uint32_t read = 0, against = 0;
 
-	for (uint32_t i = first; i < end; i++) {
-		heap_object_id target = snapshot->edge_target[i];
-		uint64_t interior = snapshot->edge_interior[i],
+	for (uint64_t i = sampler_next(&sampler); i < end - first; i = sampler_next(&sampler)) {
+		heap_object_id target = snapshot->edge_target[first + i];
+		uint64_t interior = snapshot->edge_interior[first + i],
 			 prefix = inference_prefix(inference, target);
 		struct content content;
 
-		if (!sampler_takes(&sampler) || interior == UINT32_MAX || interior < prefix ||
+		if (interior == UINT32_MAX || interior < prefix ||
 		    !content_read_value(inference, target, interior - prefix, pointee, words,
 					&content))
 			continue;

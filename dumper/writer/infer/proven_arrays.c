@@ -57,6 +57,7 @@ static struct tally count_pointers(const struct inference *inference,
 	uint32_t edges_end = snapshot->edge_first[object + 1];
 	struct sampler sampler = sampler_of((edges_end - edge) / CHECKED + 1);
 	struct tally tally = { 0 };
+	uint64_t noted = 0; // where the region of the last offset ends
 
 	for (uint32_t i = edge; i < edges_end; i++) {
 		uint64_t offset = snapshot->edge_slot[i] * (uint64_t)WORD - prefix;
@@ -70,8 +71,12 @@ static struct tally count_pointers(const struct inference *inference,
 			continue;
 		}
 		tally.agreeing++;
-		if (offset < sure)
-			tally.regions |= UINT32_C(1) << offset * REGIONS / sure;
+		if (offset >= noted && offset < sure) {
+			uint64_t region = offset * REGIONS / sure;
+
+			tally.regions |= UINT32_C(1) << region;
+			noted = ((region + 1) * sure + REGIONS - 1) / REGIONS;
+		}
 		if (!sampler_takes(&sampler))
 			continue;
 		tally.checked++;

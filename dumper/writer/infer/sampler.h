@@ -35,6 +35,15 @@ static inline void sampler_advance(struct sampler *sampler)
 	sampler->next = sampler_choose(sampler->step, sampler->group);
 }
 
+/** The number of the next block that is taken, for a loop over these alone; the sampler goes on behind it. */
+static inline uint64_t sampler_next(struct sampler *sampler)
+{
+	uint64_t next = sampler->next;
+
+	sampler_advance(sampler);
+	return next;
+}
+
 /** True if the next block is taken. */
 static inline bool sampler_takes(struct sampler *sampler)
 {
