@@ -164,7 +164,7 @@ static struct heap_error *learn(const struct inference *inference, struct likene
 	const struct objects *objects = &inference->capture->objects;
 	CLEANUP_FREE uint32_t *places = // in known, of the last block of each kind
 		calloc((size_t)objects->kinds.count + 1, sizeof(*places));
-	CLEANUP_FREE heap_type_id *common = // by kind: of which enough blocks are known
+	CLEANUP_FREE uint32_t *common = // by kind: the last name of which enough blocks are known
 		calloc((size_t)objects->kinds.count + 1, sizeof(*common));
 	CLEANUP_FREE uint32_t *unknown = // by kind: the last name by which none is known
 		calloc((size_t)objects->kinds.count + 1, sizeof(*unknown));
@@ -177,8 +177,8 @@ static struct heap_error *learn(const struct inference *inference, struct likene
 
 		progress_step();
 		// More blocks of these tell nothing more, and are nearly all.
-		if (name == unknown[kind] || (inference_type(inference, i) == common[kind] &&
-					      inference_prefix(inference, i) == 0))
+		if (name == unknown[kind] ||
+		    (name == common[kind] && inference_prefix(inference, i) == 0))
 			continue;
 		if (!is_known(inference, i)) {
 			unknown[kind] = name;
@@ -190,7 +190,7 @@ static struct heap_error *learn(const struct inference *inference, struct likene
 				      inference_size(inference, i), inference->claims.name_rank[i],
 				      place));
 		if (is_common(inference, likeness, i, *place))
-			common[kind] = inference_type(inference, i);
+			common[kind] = name;
 	}
 	mark_unpointed(likeness);
 	if (likeness->known.count > 0)
