@@ -3,7 +3,7 @@
 
 #include "dumper/writer/base/progress.h"
 #include "dumper/writer/infer/headers.h"
-#include "dumper/writer/infer/inference.h"
+#include "dumper/writer/infer/holders.h"
 #include "dumper/writer/infer/sampler.h"
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
@@ -38,8 +38,7 @@ struct search {
 	struct inference *inference;
 	struct HEAP_ARRAY(struct place) places;
 	struct heap_hash_table by_place;
-	struct sampler *samplers; // [types] of their objects
-	uint64_t *words;          // [CONTENT_WORDS + 1]
+	uint64_t *words; // [CONTENT_WORDS + 1]
 	uint64_t *claimed;
 };
 
@@ -57,7 +56,6 @@ static void release(struct search *search)
 {
 	heap_array_deinit(&search->places);
 	heap_hash_table_deinit(&search->by_place);
-	free(search->samplers);
 	free(search->words);
 }
 
@@ -111,42 +109,6 @@ static struct heap_error *visit_holder(struct search *search, heap_object_id hol
 		// cppcheck-suppress returnDanglingLifetime; an error does not refer to the pointer
 		HEAP_TRY(visit(search, &pointer));
 	}
-	return NULL;
-}
-
-// @param only_samples  some of the objects of each type
-HEAP_MUST_CHECK
-static struct heap_error *visit_all(struct search *search, visitor visit, bool only_samples)
-{
-	const struct inference *inference = search->inference;
-
-	for (heap_object_id i = 0; i < inference->capture->objects.count && !progress_is_late();
-	     i++) {
-		heap_type_id type = inference_type(inference, i);
-
-		progress_step();
-		if (only_samples && !sampler_takes(&search->samplers[type]))
-			continue;
-		if (layouts_is_compound(&inference->layouts, type))
-			HEAP_TRY(visit_holder(search, i, visit));
-	}
-	return NULL;
-}
-
-// Chooses the samples by the number of objects of each type.
-HEAP_MUST_CHECK
-static struct heap_error *choose_holders(struct search *search)
-{
-	struct inference *inference = search->inference;
-	size_t count = inference->layouts.types->count;
-	const uint32_t *objects;
-
-	HEAP_TRY(inference_count_types(inference, &objects));
-	search->samplers = malloc((count + 1) * sizeof(*search->samplers));
-	if (!search->samplers)
-		return heap_error_out_of_memory();
-	for (size_t i = 0; i < count; i++)
-		search->samplers[i] = sampler_of(objects[i] / HOLDERS + 1);
 	return NULL;
 }
 
@@ -236,6 +198,48 @@ static struct heap_error *count_pointer(struct search *search, const struct leng
 	return NULL;
 }
 
+// Looks for types with pointers beside which there are numbers.
+static bool may_have_places(const struct inference *inference, heap_type_id type)
+{
+	struct header_members members = { .count = 0 };
+
+	if (!layouts_is_compound(&inference->layouts, type))
+		return false;
+	headers_gather(inference->layouts.types, type, &members);
+	for (uint32_t i = 0; i < members.count; i++) {
+		if (members.list[i].bits >= LEAST_BITS)
+			return true;
+	}
+	return false;
+}
+
+// Visits about HOLDERS objects of each type that may have places, so that small types are seen as well as large ones.
+HEAP_MUST_CHECK
+static struct heap_error *visit_samples(struct search *search)
+{
+	struct inference *inference = search->inference;
+	size_t types = inference->layouts.types->count;
+	CLEANUP(holders_deinit) struct holders holders = { 0 };
+	CLEANUP_FREE bool *are_types = calloc(types + 1, sizeof(*are_types));
+	CLEANUP_FREE struct sampler *samplers = malloc((types + 1) * sizeof(*samplers));
+	const uint32_t *counts;
+
+	if (!are_types || !samplers)
+		return heap_error_out_of_memory();
+	HEAP_TRY(inference_count_types(inference, &counts));
+	for (heap_type_id id = 1; id < types; id++) {
+		are_types[id] = counts[id] > 0 && may_have_places(inference, id);
+		samplers[id] = sampler_of(counts[id] / HOLDERS + 1);
+	}
+	HEAP_TRY(holders_init(&holders, inference, are_types));
+	for (heap_object_id i = holders_next(&holders, 0); i < holders.objects;
+	     i = holders_next(&holders, i + 1)) {
+		if (sampler_takes(&samplers[inference_type(inference, i)]))
+			HEAP_TRY(visit_holder(search, i, count_pointer));
+	}
+	return NULL;
+}
+
 // Finds the number with which most pointers agree. @return false: there is none
 static bool find_length(struct place *place)
 {
@@ -274,6 +278,28 @@ static struct heap_error *claim_target(struct search *search, const struct lengt
 					   HEAP_EVIDENCE_POINTER, false });
 }
 
+// Visits all objects of types with places that have lengths.
+HEAP_MUST_CHECK
+static struct heap_error *visit_lengths(struct search *search)
+{
+	struct inference *inference = search->inference;
+	CLEANUP(holders_deinit) struct holders holders = { 0 };
+	CLEANUP_FREE bool *are_types =
+		calloc((size_t)inference->layouts.types->count + 1, sizeof(*are_types));
+
+	if (!are_types)
+		return heap_error_out_of_memory();
+	for (size_t i = 0; i < search->places.count; i++) {
+		if (search->places.items[i].length)
+			are_types[search->places.items[i].type] = true;
+	}
+	HEAP_TRY(holders_init(&holders, inference, are_types));
+	for (heap_object_id i = holders_next(&holders, 0); i < holders.objects;
+	     i = holders_next(&holders, i + 1))
+		HEAP_TRY(visit_holder(search, i, claim_target));
+	return NULL;
+}
+
 struct heap_error *array_lengths_claim(struct inference *inference, uint64_t *claimed)
 {
 	CLEANUP(release)
@@ -285,9 +311,8 @@ struct heap_error *array_lengths_claim(struct inference *inference, uint64_t *cl
 	search.words = malloc((CONTENT_WORDS + 1) * sizeof(*search.words));
 	if (!search.words)
 		return heap_error_out_of_memory();
-	HEAP_TRY(choose_holders(&search));
-	HEAP_TRY(visit_all(&search, count_pointer, true));
+	HEAP_TRY(visit_samples(&search));
 	for (size_t i = 0; i < search.places.count; i++)
 		has_any |= find_length(&search.places.items[i]);
-	return has_any ? visit_all(&search, claim_target, false) : NULL;
+	return has_any ? visit_lengths(&search) : NULL;
 }

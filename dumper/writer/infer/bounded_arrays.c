@@ -2,7 +2,7 @@
 #include "dumper/writer/infer/bounded_arrays.h"
 
 #include "dumper/writer/base/progress.h"
-#include "dumper/writer/infer/inference.h"
+#include "dumper/writer/infer/holders.h"
 #include "lib/base/cleanup.h"
 
 #include <stdlib.h>
@@ -255,15 +255,16 @@ static struct heap_error *visit_roots(struct search *search)
 struct heap_error *bounded_arrays_claim(struct inference *inference, uint64_t *claimed)
 {
 	CLEANUP(release) struct search search = { .inference = inference, .claimed = claimed };
-	const heap_object_id count = inference->capture->objects.count;
+	CLEANUP(holders_deinit) struct holders holders = { 0 };
 	bool found = false;
 
 	HEAP_TRY(visit_roots(&search));
 	HEAP_TRY(note_types(&search, &found));
-	for (heap_object_id i = 0; found && i < count && !progress_is_late(); i++) {
-		progress_step();
-		if (search.has_bounds[inference_type(inference, i)])
-			HEAP_TRY(visit_object(&search, i));
-	}
+	if (!found)
+		return NULL;
+	HEAP_TRY(holders_init(&holders, inference, search.has_bounds));
+	for (heap_object_id i = holders_next(&holders, 0); i < holders.objects;
+	     i = holders_next(&holders, i + 1))
+		HEAP_TRY(visit_object(&search, i));
 	return NULL;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "dumper/writer/infer/inference.h"
+#include "dumper/writer/infer/holders.h"
 
 #include "dumper/writer/base/progress.h"
 #include "lib/base/bits.h"
@@ -127,23 +127,21 @@ HEAP_MUST_CHECK
 static struct heap_error *note_all(struct inference *inference, uint8_t *plain)
 {
 	struct flagged_pointers *pointers = &inference->flagged_pointers;
-	heap_object_id objects = inference->capture->objects.count;
-	CLEANUP_FREE bool *holds =
-		calloc((size_t)inference->layouts.types->count + 1, sizeof(*holds));
+	CLEANUP(holders_deinit) struct holders holders = { 0 };
+	CLEANUP_FREE bool *is_holder =
+		calloc((size_t)inference->layouts.types->count + 1, sizeof(*is_holder));
 
-	if (!holds)
+	if (!is_holder)
 		return heap_error_out_of_memory();
 	for (size_t i = 0; i < pointers->groups.count; i++) {
-		holds[pointers->groups.items[i].holder] = true;
+		is_holder[pointers->groups.items[i].holder] = true;
 		pointers->groups.items[i].plain = 0;
 		pointers->groups.items[i].kept = pointers->groups.items[i].shared = 0;
 	}
-	holds[HEAP_NO_TYPE] = false;
-	for (heap_object_id i = 0; i < objects; i++) {
-		if (holds[inference_type(inference, i)])
-			HEAP_TRY(note_object(inference, i, plain));
-	}
-	progress_steps(objects);
+	HEAP_TRY(holders_init(&holders, inference, is_holder));
+	for (heap_object_id i = holders_next(&holders, 0); i < holders.objects;
+	     i = holders_next(&holders, i + 1))
+		HEAP_TRY(note_object(inference, i, plain));
 	return NULL;
 }
 

@@ -448,24 +448,36 @@ static struct heap_error *see_pointer(void *context, const struct union_pointer 
 	return NULL;
 }
 
+struct heap_error *union_groups_holders(struct inference *inference, struct holders *holders,
+					heap_object_id *count)
+{
+	size_t types = inference->layouts.types->count;
+	CLEANUP_FREE bool *are_types = calloc(types + 1, sizeof(*are_types));
+	const uint32_t *counts;
+
+	if (!are_types)
+		return heap_error_out_of_memory();
+	HEAP_TRY(inference_count_types(inference, &counts));
+	*count = 0;
+	for (heap_type_id id = 1; id < types; id++) {
+		are_types[id] = counts[id] > 0 && union_choices_concern(inference, id);
+		*count += are_types[id] ? counts[id] : 0;
+	}
+	return holders_init(holders, inference, are_types);
+}
+
 struct heap_error *union_groups_gather(struct union_lesson *lesson)
 {
-	struct inference *inference = lesson->inference;
-	heap_object_id objects = inference->capture->objects.count, holders = 0;
-	const uint32_t *counts;
+	CLEANUP(holders_deinit) struct holders holders = { 0 };
+	heap_object_id count;
 	struct sampler sampler;
 
-	HEAP_TRY(inference_count_types(inference, &counts));
-	for (heap_type_id id = 1; id < inference->layouts.types->count; id++) {
-		if (counts[id] > 0 && union_choices_concern(inference, id))
-			holders += counts[id];
-	}
-	sampler = sampler_of(holders / HOLDERS + 1);
-	for (heap_object_id i = 0; holders > 0 && i < objects && !progress_is_late(); i++) {
-		progress_step();
-		if (union_choices_concern(inference, inference_type(inference, i)) &&
-		    sampler_takes(&sampler))
-			HEAP_TRY(union_groups_visit(inference, i, see_pointer, lesson));
+	HEAP_TRY(union_groups_holders(lesson->inference, &holders, &count));
+	sampler = sampler_of(count / HOLDERS + 1);
+	for (heap_object_id i = holders_next(&holders, 0); i < holders.objects;
+	     i = holders_next(&holders, i + 1)) {
+		if (sampler_takes(&sampler))
+			HEAP_TRY(union_groups_visit(lesson->inference, i, see_pointer, lesson));
 	}
 	return NULL;
 }

@@ -7,6 +7,7 @@
  * and how well each type that they may have goes with them.
  */
 
+#include "dumper/writer/infer/holders.h"
 #include "dumper/writer/infer/union_choices.h"
 
 #include "lib/base/array.h"
@@ -99,6 +100,11 @@ struct union_pointer {
 };
 
 typedef struct heap_error *union_visitor(void *context, const struct union_pointer *pointer);
+
+/** Finds the objects of types with unions that have choices. @param count  gets their number */
+HEAP_MUST_CHECK
+struct heap_error *union_groups_holders(struct inference *inference, struct holders *holders,
+					heap_object_id *count);
 
 /** Visits the pointers in unions of one object. */
 HEAP_MUST_CHECK

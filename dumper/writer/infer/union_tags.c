@@ -448,12 +448,13 @@ static struct heap_error *follow_pointer(void *context, const struct union_point
 HEAP_MUST_CHECK
 static struct heap_error *follow_changed(struct inference *inference)
 {
-	for (heap_object_id i = 0; i < inference->capture->objects.count && !progress_is_late();
-	     i++) {
-		progress_step();
-		if (union_choices_concern(inference, inference_type(inference, i)))
-			HEAP_TRY(union_groups_visit(inference, i, follow_pointer, inference));
-	}
+	CLEANUP(holders_deinit) struct holders holders = { 0 };
+	heap_object_id count;
+
+	HEAP_TRY(union_groups_holders(inference, &holders, &count));
+	for (heap_object_id i = holders_next(&holders, 0); i < holders.objects;
+	     i = holders_next(&holders, i + 1))
+		HEAP_TRY(union_groups_visit(inference, i, follow_pointer, inference));
 	for (uint32_t i = 0; i < inference->union_tags.count; i++)
 		inference->union_tags.choices[i].is_changed = false;
 	return NULL;

@@ -5,7 +5,7 @@
 #include "dumper/writer/infer/byte_lengths.h"
 #include "dumper/writer/infer/callbacks.h"
 #include "dumper/writer/infer/deep_content.h"
-#include "dumper/writer/infer/inference.h"
+#include "dumper/writer/infer/holders.h"
 #include "dumper/writer/infer/majority.h"
 #include "dumper/writer/infer/self_lengths.h"
 #include "dumper/writer/infer/void_arrays.h"
@@ -313,25 +313,41 @@ static void narrow(struct search *search, bool (*is_wanted)(const struct void_pl
 }
 
 HEAP_MUST_CHECK
+static struct heap_error *visit_objects(struct search *search, visitor visit)
+{
+	struct inference *inference = search->inference;
+	size_t types = inference->layouts.types->count;
+	CLEANUP_FREE bool *are_types = calloc(types + 1, sizeof(*are_types));
+	CLEANUP(holders_deinit) struct holders holders = { 0 };
+
+	if (!are_types)
+		return heap_error_out_of_memory();
+	for (heap_type_id id = 0; id < types; id++)
+		are_types[id] = search->voids[id] == VOIDS_SOME;
+	HEAP_TRY(holders_init(&holders, inference, are_types));
+	for (heap_object_id i = holders_next(&holders, 0); i < holders.objects;
+	     i = holders_next(&holders, i + 1)) {
+		uint64_t prefix = inference_prefix(inference, i);
+
+		HEAP_TRY(visit_values(
+			search,
+			&(struct values){ i, inference_type(inference, i), prefix,
+					  prefix + inference_size(inference, i),
+					  names_is_sure(&inference->capture->names, i) },
+			visit));
+	}
+	return NULL;
+}
+
+HEAP_MUST_CHECK
 static struct heap_error *visit_all(struct search *search, visitor visit)
 {
 	struct inference *inference = search->inference;
 	const struct pools *pools = &inference->pools;
-	heap_object_id objects = search->has_holders ? inference->capture->objects.count : 0;
 	bool has_voids;
 
-	for (heap_object_id i = 0; i < objects && !progress_is_late(); i++) {
-		uint64_t prefix = inference_prefix(inference, i);
-
-		progress_step();
-		if (search->voids[inference_type(inference, i)] == VOIDS_SOME)
-			HEAP_TRY(visit_values(
-				search,
-				&(struct values){ i, inference_type(inference, i), prefix,
-						  prefix + inference_size(inference, i),
-						  names_is_sure(&inference->capture->names, i) },
-				visit));
-	}
+	if (search->has_holders)
+		HEAP_TRY(visit_objects(search, visit));
 	for (uint32_t i = 0; i < pools->count && !progress_is_late(); i++) {
 		const struct heap_part *part = &pools->parts[i];
 		uint64_t size = layouts_size(&inference->layouts, part->type);
