@@ -72,6 +72,7 @@ my %least = (
     variants => 95,
     votes => 0,
     widgets => 99.5,
+    words => 100,
     workers => 99,
 );
 # And of the parts of blocks that it cuts up.

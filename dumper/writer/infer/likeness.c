@@ -375,6 +375,18 @@ static uint32_t prove(const struct inference *inference, heap_object_id object, 
 	return proof + here;
 }
 
+// True for a block that begins with letters where a type has a pointer. What it has behind them may be of a struct that
+// was freed, whose pointers are good.
+static bool reads_as_text(const struct inference *inference, const struct content *content,
+			  heap_type_id type)
+{
+	const struct heap_slots *slots = heap_slot_table_get(&inference->layouts.slots, type);
+
+	return slots && slots->count > 0 && slots->list[0].offset == 0 &&
+	       content_is_text_and_rest(inference, content,
+					inference_size(inference, content->object));
+}
+
 // Compares a block with a type. What pointers lead to tells nearly all types apart, for less than it takes to
 // score the content: that counts as contradicting, unread, if they prove less than @p least.
 static struct agreement compare(const struct inference *inference, const struct content *content,
@@ -386,7 +398,7 @@ static struct agreement compare(const struct inference *inference, const struct 
 	if (result.proof < least)
 		return result;
 	result.claim = inference_fit(inference, type, object);
-	if (result.claim.fit != LAYOUT_NONE &&
+	if (result.claim.fit != LAYOUT_NONE && !reads_as_text(inference, content, type) &&
 	    hints_ask(inference, object, type) != VERDICT_AGAINST &&
 	    !profiles_exclude(inference, object, type))
 		result.score = content_score(inference, content, type, result.claim.elements);
