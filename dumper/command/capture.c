@@ -59,6 +59,7 @@ struct wait {
 	uint32_t own_pid; // in its own namespace
 	uint32_t begun;   // snapshots of the process before this one
 	uint64_t shared;  // address of its struct heapsnap_shared; 0: there is none yet
+	int32_t outcome;  // of the last snapshot that ended: 0 or -errno
 	struct utsname host;
 	struct names names;
 
@@ -192,6 +193,23 @@ static void find_frozen(struct wait *wait)
 	heap_error_destroy(error);
 }
 
+// Why there was nothing to write. What the writer says is not known then, or is of the snapshot before.
+HEAP_MAKES_ERROR
+static struct heap_error *explain_failure(const struct wait *wait)
+{
+	int pid = (int)wait->target.pid;
+
+	errno = -wait->outcome;
+	if (errno == EAGAIN)
+		return heap_error_create(
+			HEAP_ERROR_SYSTEM,
+			"%d wrote no snapshot: it may have no further process "
+			"(RLIMIT_NPROC, or pids.max of its cgroup); the first does "
+			"not bind heapsnap attach %d, if root calls it",
+			pid, pid);
+	return heap_error_create_system("%d wrote no snapshot", pid);
+}
+
 // The outcome of the last snapshot. @param path  set if it has been written
 HEAP_MUST_CHECK
 static struct heap_error *read_outcome(struct wait *wait, struct process *process, char **path)
@@ -200,6 +218,8 @@ static struct heap_error *read_outcome(struct wait *wait, struct process *proces
 
 	if (!shared)
 		return heap_error_out_of_memory();
+	if (wait->outcome != 0 && wait->outcome != -EIO) // which the writer explains
+		return explain_failure(wait);
 	if (!process_read(process, wait->shared, shared, sizeof(*shared)))
 		return heap_error_create(HEAP_ERROR_ABSENT, "%d ended, and no snapshot came",
 					 (int)wait->target.pid);
@@ -219,6 +239,7 @@ static enum sign look_at_target(struct wait *wait, struct heapsnap_progress *pro
 	if (!progress_of_process(&wait->target, &wait->announcement, &details))
 		return SIGN_GONE;
 	wait->shared = details.shared;
+	wait->outcome = details.outcome;
 	// Serial numbers: they may wrap around.
 	if ((int32_t)(details.ended - wait->begun) > 0 && details.ended == details.begun)
 		return SIGN_ENDED;

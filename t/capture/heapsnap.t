@@ -170,4 +170,28 @@ for my $name (sort keys %bad) {
     like $said, qr/\Aheapsnap: $name: .*(is|are) used\n\z/, "$name=$bad{$name}: one line says what is used";
     is "$status $output", "0 went on\n", 'and the program runs';
 }
+# The process may have no other, so there is no writer to say why. What the last one said is no answer.
+SKIP: {
+    skip 'not root', 6 if $> != 0;
+    my $public = Heapsh::public_build();
+    my $own = "$directory/nobody";
+    my $program = Heapsh->start("$public/heapsnap", bare => 1,
+        args => ['run', '--file', "$own/%e-%N.snap", '--', "$build/t/programs/kinds", 'modest']);
+    my $pid = $program->pid;
+    my $refused = qr/\Aheapsnap: $pid wrote no snapshot: it may have no further process .* heapsnap attach $pid, .*\n\z/;
+    my $allow = sub { run(qw(setpriv --reuid 65534 --regid 65534 --clear-groups prlimit --pid), $pid, "--nproc=$_[0]:4096") };
+    mkdir $own;
+    chmod 0777, $own;
+    chmod 0755, $directory;
+    for my $file ('kinds-00.snap', 'kinds-01.snap') {
+        my ($path, $said, $status) = run($heapsnap, 'capture', $pid);
+        like $said, $refused, 'a process that may have no other says so';
+        is "$status $path", '1 ', '... and no path';
+        $allow->(4096);
+        ($path) = run($heapsnap, 'capture', $pid);
+        is $path, "$own/$file\n", '... and is captured when it may';
+        $allow->(0);
+    }
+    $program->finish;
+}
 done_testing;

@@ -6,6 +6,7 @@
  *	strict     seccomp's strict mode: read(), write() and exit() are left
  *	hidden     it has asked not to be dumped
  *	alone      it may have no further process (RLIMIT_NPROC)
+ *	modest     the same, but it may raise that limit
  *	full       all of its descriptors are taken
  *	narrow     its memory may not grow
  *	reaper     it takes in orphans
@@ -39,6 +40,14 @@ enum {
 };
 
 static char *volatile blocks[BLOCKS];
+
+// Root may have as many processes as it likes.
+static void become_nobody(void)
+{
+	if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0))
+		exit(3);
+	prctl(PR_SET_DUMPABLE, 1);
+}
 
 static void limit(__rlimit_resource_t resource, rlim_t value)
 {
@@ -132,11 +141,13 @@ static void begin(const char *kind)
 		while (dup(STDIN_FILENO) >= 0)
 			;
 	} else if (strcmp(kind, "alone") == 0) {
-		// Root may have as many as it likes.
 		limit(RLIMIT_NPROC, 0);
-		if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0))
-			exit(3);
-		prctl(PR_SET_DUMPABLE, 1);
+		become_nobody();
+	} else if (strcmp(kind, "modest") == 0) {
+		const struct rlimit raisable = { 0, 4096 };
+
+		setrlimit(RLIMIT_NPROC, &raisable);
+		become_nobody();
 	}
 }
 
