@@ -21,6 +21,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -556,14 +557,47 @@ static pid_t find_child(const struct process *parent)
 	return found;
 }
 
+// Servers forbid themselves further processes, some by a limit of 0 (RLIMIT_NPROC).
+// @param before  what to set it to again. @return false: the limit is not ours to raise, or not in the way
+static bool raise_limit(const struct making *making, struct rlimit *before)
+{
+	const struct rlimit none = { RLIM_INFINITY, RLIM_INFINITY };
+	pid_t pid = making->process->pid;
+
+	if (prlimit(pid, RLIMIT_NPROC, NULL, before) != 0 || before->rlim_cur == RLIM_INFINITY)
+		return false;
+	if (prlimit(pid, RLIMIT_NPROC, &none, NULL) == 0) // takes CAP_SYS_RESOURCE
+		return true;
+
+	const struct rlimit most = { before->rlim_max, before->rlim_max };
+
+	return before->rlim_cur < before->rlim_max && prlimit(pid, RLIMIT_NPROC, &most, NULL) == 0;
+}
+
+// Clones the victim. Its limit on processes is raised for this call alone: the copies inherit what it is then.
+static long clone_victim(struct making *making, pid_t *child, uint64_t flags, uint64_t note)
+{
+	const struct tracee_rescue *rescue = &making->rescue;
+	pid_t victim = making->victim->tid;
+	struct rlimit before;
+	long result = call(making, victim, false, child, SYS_clone, flags, rescue->child_sp, note);
+
+	if (result != -EAGAIN || *child != 0 || is_ending(making) || !raise_limit(making, &before))
+		return result;
+	result = call(making, victim, false, child, SYS_clone, flags, rescue->child_sp, note);
+	prlimit(making->process->pid, RLIMIT_NPROC, &before, NULL);
+	return result;
+}
+
 // A process that shares the memory of `parent`, and stops before its first instruction.
 static long make_sharer(struct making *making, pid_t parent, bool is_child, pid_t *child)
 {
 	const uint64_t flags = CLONE_VM | CLONE_FILES | CLONE_FS;
 	const struct tracee_rescue *rescue = &making->rescue;
-	uint64_t note = !is_child && rescue->child_pid ? CLONE_PARENT_SETTID : 0;
-	long result = call(making, parent, is_child, child, SYS_clone, flags | note,
-			   rescue->child_sp, note ? rescue->child_pid : 0);
+	uint64_t note = rescue->child_pid ? CLONE_PARENT_SETTID : 0;
+	long result =
+		is_child ? call(making, parent, true, child, SYS_clone, flags, rescue->child_sp, 0)
+			 : clone_victim(making, child, flags | note, rescue->child_pid);
 
 	if (result <= 0 && *child == 0 && !is_child)
 		*child = find_child(making->process);
