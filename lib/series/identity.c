@@ -14,7 +14,8 @@ static const uint64_t START_TOLERANCE = 2000000000; // ns; no pid comes back tha
 
 bool heap_knows_births(const struct heap_snapshot *snapshot)
 {
-	return snapshot->info.origin == HEAP_ORIGIN_LIBRARY;
+	// Blocks of allocators beside malloc have none.
+	return snapshot->info.origin == HEAP_ORIGIN_LIBRARY && !*snapshot->info.allocators;
 }
 
 static bool is_one_start(const struct heap_info *a, const struct heap_info *b)

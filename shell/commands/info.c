@@ -124,6 +124,25 @@ static void info_missing(struct session *session)
 			    "certainly leaked.\n");
 }
 
+// Says what is unknown of blocks that the library has not seen.
+static void info_beside_malloc(struct session *session)
+{
+	const struct heap_info *info = &session->snapshot->info;
+	struct output *output = session->output;
+
+	if (!*info->allocators)
+		return;
+	output_text(
+		output,
+		"beside    malloc, blocks of %s are used that the program has from functions of "
+		"its\n"
+		"          own. Of these is not known: where and when they were allocated. Their\n"
+		"          sizes are what is usable, which may be more than it asked for.\n",
+		describe_name(session, info->allocators));
+	if (*info->doubts)
+		output_text(output, "doubts    %s\n", describe_name(session, info->doubts));
+}
+
 // Says what is unknown of a process that was not started with the library.
 static void info_origin(struct session *session)
 {
@@ -150,11 +169,14 @@ static void info_origin(struct session *session)
 	output_string(output, "lacks", info->lacks);
 	output_boolean(output, "prepared", info->origin == HEAP_ORIGIN_LIBRARY);
 	if (info->origin == HEAP_ORIGIN_LIBRARY && taken != HEAP_ORIGIN_LIBRARY)
-		output_text(output, "taken     %s; it ran under heapsnap, so nothing is missing\n",
-			    how);
+		output_text(output,
+			    "taken     %s; it ran under heapsnap, so nothing is missing%s\n", how,
+			    *info->allocators ? " of malloc's blocks" : "");
 	ending_print(session);
-	if (info->origin == HEAP_ORIGIN_LIBRARY)
+	if (info->origin == HEAP_ORIGIN_LIBRARY) {
+		info_beside_malloc(session);
 		return;
+	}
 	output_text(output,
 		    "taken     %s; blocks are those of %s\n"
 		    "          Not known: where and when blocks were allocated. Sizes are what is\n"

@@ -66,7 +66,11 @@ static void show_origin(struct session *session, heap_object_id object)
 	struct output *output = session->output;
 	heap_site_id site = snapshot->site[object];
 
-	if (snapshot->info.origin == HEAP_ORIGIN_LIBRARY) {
+	// Blocks of an allocator beside malloc have no site.
+	bool is_noted = snapshot->info.origin == HEAP_ORIGIN_LIBRARY &&
+			(!*snapshot->info.allocators || snapshot->sites[site].address != 0);
+
+	if (is_noted) {
 		output_text(output, "  allocated by %s, %s; %s\n", describe_site(session, site),
 			    describe_birth(session, object), describe_evidence(session, object));
 		output_string(output, "site", describe_site(session, site));

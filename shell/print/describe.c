@@ -4,6 +4,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/path.h"
 #include "lib/query/absent.h"
+#include "lib/series/identity.h"
 #include "lib/types/short_name.h"
 #include "shell/base/format.h"
 
@@ -608,8 +609,7 @@ void describe_unknown_sites(struct session *session, bool is_wanted)
 
 void describe_unknown_births(struct session *session, const struct session *other)
 {
-	if (session->snapshot->info.origin == HEAP_ORIGIN_LIBRARY &&
-	    (!other || other->snapshot->info.origin == HEAP_ORIGIN_LIBRARY))
+	if (heap_knows_births(session->snapshot) && (!other || heap_knows_births(other->snapshot)))
 		return;
 	output_text(session->output,
 		    "When blocks were allocated is not known: those at one address with alike "

@@ -266,15 +266,32 @@ static struct heap_error *doubt_strangers(struct blocks *blocks, const struct im
 	return NULL;
 }
 
+HEAP_MUST_CHECK
+static struct heap_error *find_others(struct blocks *blocks, const struct image *image,
+				      const struct block_threads *threads)
+{
+	HEAP_TRY(blocks_find_jemalloc(blocks, image, threads));
+	HEAP_TRY(blocks_find_mimalloc(blocks, image));
+	HEAP_TRY(blocks_find_mimalloc3(blocks, image));
+	return blocks_find_tcmalloc(blocks, image);
+}
+
+struct heap_error *blocks_find_beside_glibc(struct blocks *blocks, const struct image *image,
+					    const struct block_threads *threads)
+{
+	*blocks = (struct blocks){ 0 };
+	HEAP_TRY(find_others(blocks, image, threads));
+	HEAP_TRY(blocks_sort(blocks));
+	compact(blocks);
+	return NULL;
+}
+
 struct heap_error *blocks_find(struct blocks *blocks, const struct image *image,
 			       const struct block_threads *threads)
 {
 	*blocks = (struct blocks){ 0 };
 	HEAP_TRY(blocks_find_glibc(blocks, image, threads));
-	HEAP_TRY(blocks_find_jemalloc(blocks, image, threads));
-	HEAP_TRY(blocks_find_mimalloc(blocks, image));
-	HEAP_TRY(blocks_find_mimalloc3(blocks, image));
-	HEAP_TRY(blocks_find_tcmalloc(blocks, image));
+	HEAP_TRY(find_others(blocks, image, threads));
 	if (blocks->allocators[0] == '\0')
 		HEAP_TRY(blocks_find_musl(blocks, image));
 	HEAP_TRY(blocks_sort(blocks));

@@ -53,6 +53,11 @@ HEAP_MUST_CHECK
 struct heap_error *blocks_find(struct blocks *blocks, const struct image *image,
 			       const struct block_threads *threads);
 
+/** The same of all but glibc's and musl's, which may have none. */
+HEAP_MUST_CHECK
+struct heap_error *blocks_find_beside_glibc(struct blocks *blocks, const struct image *image,
+					    const struct block_threads *threads);
+
 void blocks_deinit(struct blocks *blocks);
 
 /** Makes all blocks, and the memory that they lie in, the objects of the process. The list is empty then. */

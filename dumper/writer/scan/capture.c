@@ -13,6 +13,7 @@
 #include "dumper/writer/scan/php_chunks.h"
 #include "dumper/writer/scan/python_pools.h"
 #include "dumper/writer/scan/thread_pointers.h"
+#include "dumper/writer/scan/unsigned_blocks.h"
 
 #include <inttypes.h>
 #include <stddef.h>
@@ -353,24 +354,57 @@ struct heap_error *capture_open_snapshot(struct capture *capture, struct heap_sn
 
 // --- blocks --------------------------------------------------------------------
 
-HEAP_MUST_CHECK
-static struct heap_error *find_by_headers(struct capture *capture)
-{
-	uint64_t own[CAPTURE_OWN_RANGES][2];
-	size_t own_count = capture_own_ranges(capture, own);
-	CLEANUP(moves_deinit) struct moves moves = { 0 };
-
-	HEAP_TRY(moves_init(&moves, &capture->image, &capture->process, capture->threads));
-	return object_scan_run(&capture->objects, &capture->image, &capture->process, &moves, own,
-			       own_count);
-}
-
 static void add_doubt(struct capture *capture, const char *doubt)
 {
 	size_t length = strlen(capture->doubts);
 
 	snprintf(capture->doubts + length, sizeof(capture->doubts) - length, "%s%s",
 		 length ? "; " : "", doubt);
+}
+
+// @return malloc'd; 0: that of a thread is not known
+static uint64_t *list_thread_pointers(const struct capture *capture)
+{
+	uint64_t *pointers = calloc(capture->process.thread_count + 1, sizeof(*pointers));
+
+	for (uint32_t i = 0; pointers && i < capture->process.thread_count; i++)
+		pointers[i] = capture->threads[i].thread_pointer;
+	return pointers;
+}
+
+// The blocks of allocators that malloc has nothing to do with. Their sizes are rounded up, and so all are taken to be.
+HEAP_MUST_CHECK
+static struct heap_error *find_unsigned(struct capture *capture, struct blocks *blocks)
+{
+	CLEANUP_FREE uint64_t *pointers = list_thread_pointers(capture);
+	struct block_threads threads = { pointers, capture->process.thread_count };
+
+	if (!pointers)
+		return heap_error_out_of_memory();
+	HEAP_TRY(unsigned_blocks_find(blocks, &capture->image, &threads, &capture->process));
+	if (blocks->list.count == 0)
+		return NULL;
+	memcpy(capture->allocators, blocks->allocators, sizeof(capture->allocators));
+	if (blocks->doubts[0])
+		add_doubt(capture, blocks->doubts);
+	capture->block_sizes = blocks->sizes;
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *find_by_headers(struct capture *capture)
+{
+	uint64_t own[CAPTURE_OWN_RANGES][2];
+	size_t own_count = capture_own_ranges(capture, own);
+	CLEANUP(moves_deinit) struct moves moves = { 0 };
+	CLEANUP(blocks_deinit) struct blocks others = { 0 };
+
+	// Where another malloc comes first, a line says so.
+	if (capture->process.other_malloc[0] == '\0')
+		HEAP_TRY(find_unsigned(capture, &others));
+	HEAP_TRY(moves_init(&moves, &capture->image, &capture->process, capture->threads));
+	return object_scan_run(&capture->objects, &capture->image, &capture->process, &moves, own,
+			       own_count, &others);
 }
 
 // No allocator is found in a core file that lacks its memory: says that rather.
@@ -470,8 +504,7 @@ static void doubt_foreign(struct capture *capture, const struct foreign_memory *
 HEAP_MUST_CHECK
 static struct heap_error *find_by_allocators(struct capture *capture)
 {
-	CLEANUP_FREE uint64_t *pointers =
-		calloc(capture->process.thread_count + 1, sizeof(*pointers));
+	CLEANUP_FREE uint64_t *pointers = list_thread_pointers(capture);
 	CLEANUP(blocks_deinit) struct blocks blocks = { 0 };
 	struct block_threads threads = { pointers, capture->process.thread_count };
 	CLEANUP(foreign_memory_deinit) struct foreign_memory foreign = { 0 };
@@ -479,8 +512,6 @@ static struct heap_error *find_by_allocators(struct capture *capture)
 	if (!pointers)
 		return heap_error_out_of_memory();
 	HEAP_TRY(refuse_sanitizer(&capture->modules));
-	for (uint32_t i = 0; i < capture->process.thread_count; i++)
-		pointers[i] = capture->threads[i].thread_pointer;
 	HEAP_TRY(foreign_memory_init(&foreign, &capture->image));
 	HEAP_TRY(blame_core(capture, blocks_find(&blocks, &capture->image, &threads)));
 	memcpy(capture->allocators, blocks.allocators, sizeof(capture->allocators));

@@ -39,6 +39,23 @@ static struct heap_error *add(struct objects *objects, const struct found_header
 			   header->origin & HEAPSNAP_SITE_MASK);
 }
 
+// Cuts a piece off where what follows begins. @return false: it is an allocator's block, and that lies in it
+static bool fit_piece(const struct tracked *tracked, uint64_t end, struct tracked_piece *piece)
+{
+	const struct tracked_piece *next = &tracked->pieces[tracked->at + 1];
+	uint64_t size = heapsnap_extent_size(piece->extent), most = end - piece->address;
+
+	if (piece->is_block && size > most)
+		return false;
+	// A program may declare what lies in such a block.
+	if (piece->is_block && tracked->at + 1 < tracked->count &&
+	    next->address - piece->address < most)
+		most = next->address - piece->address;
+	if (size > most)
+		piece->extent -= size - most;
+	return most > 0;
+}
+
 // Adds the pieces that lie in [start, end), up to there at most, and not within each other.
 HEAP_MUST_CHECK
 static struct heap_error *add_tracked(struct objects *objects, struct tracked *tracked,
@@ -46,14 +63,13 @@ static struct heap_error *add_tracked(struct objects *objects, struct tracked *t
 {
 	for (tracked_skip(tracked, start); tracked_next(tracked) < end;
 	     tracked_skip(tracked, start)) {
-		const struct heapsnap_piece *piece = &tracked->pieces[tracked->at];
-		struct found_header header = { piece->address, piece->extent, piece->site, 0, 0 };
-		uint64_t size = heapsnap_extent_size(piece->extent);
+		struct tracked_piece piece = tracked->pieces[tracked->at];
 
-		if (size > end - piece->address)
-			header.extent -= size - (end - piece->address);
-		HEAP_TRY(add(objects, &header));
-		start = piece->address + heapsnap_extent_size(header.extent);
+		if (fit_piece(tracked, end, &piece)) {
+			HEAP_TRY(objects_add(objects, piece.address, piece.extent,
+					     piece.site & HEAPSNAP_SITE_MASK));
+			start = piece.address + heapsnap_extent_size(piece.extent);
+		}
 		tracked->at++;
 	}
 	return NULL;
@@ -70,6 +86,7 @@ static struct heap_error *add_with_tracked(struct objects *objects, struct track
 
 	HEAP_TRY(add_tracked(objects, tracked, after, header.block - HEAPSNAP_HEADER_SIZE));
 	tracked_skip(tracked, header.block);
+	tracked_skip_blocks(tracked, header.block + size);
 	first = tracked_next(tracked);
 	if (first - header.block >= size)
 		return add(objects, &header);
@@ -244,12 +261,13 @@ static void scan_deinit(struct scan *scan)
 
 struct heap_error *object_scan_run(struct objects *objects, const struct image *image,
 				   const struct heapsnap_process *process, struct moves *moves,
-				   const uint64_t (*skip)[2], size_t skip_count)
+				   const uint64_t (*skip)[2], size_t skip_count,
+				   const struct blocks *others)
 {
 	CLEANUP(tracked_deinit) struct tracked tracked = { 0 };
 	uint64_t scanned = 0; // where the last block ends, which may be in a later mapping
 
-	HEAP_TRY(tracked_init(&tracked, image, process));
+	HEAP_TRY(tracked_init(&tracked, image, process, others));
 	// malloc's memory may lie in several mappings that touch (mprotect, madvise): a block
 	// may cross from one into the next.
 	for (size_t i = 0; i < image->mapping_count;) {

@@ -2,6 +2,7 @@
 #include "dumper/writer/scan/tracked.h"
 
 #include "dumper/base/header.h"
+#include "lib/base/cleanup.h"
 
 #include <stdlib.h>
 
@@ -11,28 +12,59 @@ enum {
 
 static int compare_pieces(const void *left, const void *right)
 {
-	const struct heapsnap_piece *a = left, *b = right;
+	const struct tracked_piece *a = left, *b = right;
 
 	return (a->address > b->address) - (a->address < b->address);
 }
 
+static void add_blocks(struct tracked *tracked, const struct blocks *blocks)
+{
+	for (size_t i = 0; i < blocks->list.count; i++) {
+		const struct block *block = &blocks->list.items[i];
+		uint64_t size = block->size < HEAPSNAP_SIZE_MAX ? block->size : HEAPSNAP_SIZE_MAX;
+
+		if (block->address % 8 == 0 && size > 0)
+			tracked->pieces[tracked->count++] = (struct tracked_piece){
+				block->address, heapsnap_extent(size, 0, HEAPSNAP_BEFORE, 0), 0,
+				true
+			};
+	}
+}
+
+// The process' table.
+HEAP_MUST_CHECK
+static struct heap_error *read_table(const struct image *image,
+				     const struct heapsnap_process *process, size_t count,
+				     struct heapsnap_piece **table)
+{
+	*table = calloc(count + 1, sizeof(**table));
+	if (!*table)
+		return heap_error_out_of_memory();
+	image_read_padded(image, process->pieces, *table, count * sizeof(**table));
+	return NULL;
+}
+
 struct heap_error *tracked_init(struct tracked *tracked, const struct image *image,
-				const struct heapsnap_process *process)
+				const struct heapsnap_process *process, const struct blocks *blocks)
 {
 	size_t count =
 		process->pieces && process->piece_count <= MAX_PIECES ? process->piece_count : 0;
+	CLEANUP_FREE struct heapsnap_piece *table = NULL;
 
-	*tracked = (struct tracked){ .pieces = calloc(count + 1, sizeof(*tracked->pieces)) };
+	*tracked = (struct tracked){ .pieces = calloc(count + blocks->list.count + 1,
+						      sizeof(*tracked->pieces)) };
 	if (!tracked->pieces)
 		return heap_error_out_of_memory();
-	image_read_padded(image, process->pieces, tracked->pieces,
-			  count * sizeof(*tracked->pieces));
+	HEAP_TRY(read_table(image, process, count, &table));
 	for (size_t i = 0; i < count; i++) {
-		const struct heapsnap_piece *piece = &tracked->pieces[i];
+		const struct heapsnap_piece piece = table[i];
 
-		if (piece->address % 8 == 0 && heapsnap_extent_size(piece->extent) > 0)
-			tracked->pieces[tracked->count++] = *piece;
+		if (piece.address % 8 == 0 && heapsnap_extent_size(piece.extent) > 0)
+			tracked->pieces[tracked->count++] =
+				(struct tracked_piece){ piece.address, piece.extent, piece.site,
+							false };
 	}
+	add_blocks(tracked, blocks);
 	qsort(tracked->pieces, tracked->count, sizeof(*tracked->pieces), compare_pieces);
 	return NULL;
 }
@@ -45,6 +77,12 @@ void tracked_deinit(struct tracked *tracked)
 void tracked_skip(struct tracked *tracked, uint64_t before)
 {
 	while (tracked_next(tracked) < before)
+		tracked->at++;
+}
+
+void tracked_skip_blocks(struct tracked *tracked, uint64_t before)
+{
+	while (tracked_next(tracked) < before && tracked->pieces[tracked->at].is_block)
 		tracked->at++;
 }
 
