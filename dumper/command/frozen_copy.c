@@ -3,16 +3,12 @@
 
 #include "dumper/base/user_registers.h"
 #include "dumper/base/vast.h"
-#include "dumper/command/permission.h"
 #include "dumper/command/tracee_machine.h"
-#include "lib/base/array.h"
+#include "dumper/command/victim.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <linux/close_range.h>
 #include <sched.h>
 #include <signal.h>
@@ -26,393 +22,32 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#ifndef PTRACE_O_SUSPEND_SECCOMP
-#define PTRACE_O_SUSPEND_SECCOMP (1 << 21)
-#endif
-#ifndef PTRACE_GET_RSEQ_CONFIGURATION
-#define PTRACE_GET_RSEQ_CONFIGURATION 0x420f
-#endif
-
 enum {
-	STOP_MS = 50,          // for all threads; what runs stops within microseconds
-	HELD_STOP_MS = 2000,   // for all threads of a process that is held anyway
-	SLOW_MS = 100,         // until the other threads are stopped before the holder is made
-	VICTIM_MS = 2000,      // until a thread is found that may be interrupted
-	ENDING_LOOKS = 10,     // at a victim that may be ending
-	TIMED_VICTIM_MS = 150, // until one will do whose time begins again
+	SLOW_MS = 100,     // until the other threads are stopped before the holder is made
+	ENDING_LOOKS = 10, // at a victim that may be ending
 	LOOK_US = 2000,
-	MANY_THREADS = 256, // of more, those asleep are left alone
-	MAX_ROUNDS = 100,   // of looking for new threads
 };
-
-HEAP_MAKES_ERROR
-static struct heap_error *lost(const struct process *process, struct frozen_copy *copy)
-{
-	copy->is_lost = true;
-	return heap_error_create(HEAP_ERROR_ABSENT, "%d has ended, or begun another program",
-				 (int)process->pid);
-}
-
-// --- threads ----------------------------------------------------------------------
-
-// @param guess  where it probably is: the kernel lists threads by age
-static bool is_known(const struct frozen_copy *copy, pid_t tid, size_t guess)
-{
-	if (guess < copy->tracee_count && copy->tracees[guess].tid == tid)
-		return true;
-	for (size_t i = 0; i < copy->tracee_count; i++) {
-		if (copy->tracees[i].tid == tid)
-			return true;
-	}
-	return false;
-}
-
-// Adds the threads that are not known yet. @param added  gets how many
-HEAP_MUST_CHECK
-static struct heap_error *list_threads(const struct process *process, struct frozen_copy *copy,
-				       size_t *added)
-{
-	int descriptor = openat(process->folder, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *tasks = descriptor < 0 ? NULL : fdopendir(descriptor);
-	struct heap_error *error = NULL;
-	const size_t before = copy->tracee_count;
-	size_t listed = 0;
-	struct dirent *entry;
-
-	*added = 0;
-	if (!tasks) {
-		cleanup_close(&descriptor);
-		return lost(process, copy);
-	}
-	while (!error && (entry = readdir(tasks))) {
-		pid_t tid = process_parse_pid(entry->d_name);
-
-		if (tid == 0 || (before > 0 && is_known(copy, tid, listed++)))
-			continue;
-		error = heap_reserve(copy->tracees, copy->tracee_capacity, copy->tracee_count + 1);
-		if (!error)
-			copy->tracees[copy->tracee_count++] = (struct tracee){ .tid = tid };
-	}
-	closedir(tasks);
-	*added = copy->tracee_count - before;
-	return error;
-}
-
-HEAP_MAKES_ERROR
-static struct heap_error *refuse_seize(const struct process *process)
-{
-	char name[NAME_MAX + 1];
-
-	if (errno == EPERM || errno == EACCES) {
-		process_name(process, name, sizeof(name));
-		return permission_explain(process, name, "traced");
-	}
-	return heap_error_create_system("%d cannot be traced", (int)process->pid);
-}
-
-// --- seizing ------------------------------------------------------------------------
-
-// PTRACE_SEIZE waits for an exec() of another thread, which waits until all threads that it has
-// ended are waited for, those that are traced by the tracer: ptrace(2), BUGS. So a handler does that
-// while threads are seized.
-static const struct frozen_copy *seizing;
-
-static void reap_dead(int signal)
-{
-	int before = errno;
-
-	(void)signal;
-	for (size_t i = 0; i < seizing->tracee_count; i++) {
-		pid_t tid = seizing->tracees[i].tid;
-		siginfo_t end = { 0 };
-
-		// Stops are for tracee_await().
-		if (waitid(P_PID, (id_t)tid, &end, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 &&
-		    end.si_pid == tid && end.si_code != CLD_TRAPPED)
-			waitid(P_PID, (id_t)tid, &end, WEXITED | WNOHANG | __WALL);
-	}
-	errno = before;
-}
-
-struct seizing {
-	struct sigaction action;
-	sigset_t mask;
-};
-
-static void begin_seizing(const struct frozen_copy *copy, struct seizing *before)
-{
-	// Stops send no signal.
-	const struct sigaction action = { .sa_handler = reap_dead, .sa_flags = SA_NOCLDSTOP };
-	sigset_t children;
-
-	seizing = copy;
-	sigemptyset(&children);
-	sigaddset(&children, SIGCHLD);
-	sigaction(SIGCHLD, &action, &before->action);
-	sigprocmask(SIG_UNBLOCK, &children, &before->mask);
-	reap_dead(SIGCHLD); // those that died before: their signal has been ignored
-}
-
-static void end_seizing(const struct seizing *before)
-{
-	sigprocmask(SIG_SETMASK, &before->mask, NULL);
-	sigaction(SIGCHLD, &before->action, NULL);
-}
-
-// --- the thread that makes the copy ---------------------------------------------------
-
-// How well a thread is suited: the less, the better. INT_MAX: not at all, or not yet.
-static int rate(const struct tracee *tracee, uint64_t waited_ms)
-{
-	switch (tracee->call) {
-	case TRACEE_CALL_RESTARTS:
-		return 0;
-	case TRACEE_CALL_MENDED:
-		return 1;
-	case TRACEE_CALL_NONE:
-		return 2;
-	case TRACEE_CALL_TIMED:
-		return waited_ms >= TIMED_VICTIM_MS ? 3 : INT32_MAX;
-	default:
-		return INT32_MAX;
-	}
-}
-
-static struct tracee *choose_victim(const struct process *process, struct frozen_copy *copy,
-				    uint64_t waited_ms)
-{
-	struct tracee *best = NULL;
-	int best_rate = INT32_MAX;
-
-	for (size_t i = 0; i < copy->tracee_count && best_rate > 0; i++) {
-		struct tracee *tracee = &copy->tracees[i];
-
-		if (tracee->state != TRACEE_LEFT_ALONE)
-			continue;
-		tracee_look(process, tracee);
-		if (tracee->state != TRACEE_GONE && rate(tracee, waited_ms) < best_rate) {
-			best_rate = rate(tracee, waited_ms);
-			best = tracee;
-		}
-	}
-	return best;
-}
-
-// Restartable sequences must not be left in the middle: rseq(2).
-static bool is_in_sequence(struct process *process, const struct tracee *tracee)
-{
-	struct {
-		uint64_t pointer;
-		uint32_t size, signature, flags, unused;
-	} configuration = { 0 };
-	struct {
-		uint32_t version, flags;
-		uint64_t start, length, abort;
-	} sequence;
-	uint64_t current;
-
-	if (ptrace(PTRACE_GET_RSEQ_CONFIGURATION, tracee->tid, (void *)sizeof(configuration),
-		   &configuration) < 0 ||
-	    !configuration.pointer ||
-	    !process_read(process, configuration.pointer + 8, &current, sizeof(current)) ||
-	    current == 0 || !process_read(process, current, &sequence, sizeof(sequence)))
-		return false;
-	return tracee_program_counter(&tracee->registers) - sequence.start < sequence.length;
-}
-
-static unsigned long options_for(const struct process_status *status)
-{
-	return PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACESYSGOOD |
-	       (status->is_filtered ? PTRACE_O_SUSPEND_SECCOMP : 0);
-}
-
-// A signal that comes first is delivered: the requested stop follows.
-static bool await_victim(const struct process *process, struct tracee *victim)
-{
-	tracee_await(process, victim, VICTIM_MS);
-	while (victim->state == TRACEE_STOPPED && victim->signal != 0) {
-		ptrace(PTRACE_CONT, victim->tid, NULL, (void *)(intptr_t)victim->signal);
-		tracee_await(process, victim, VICTIM_MS);
-	}
-	return victim->state == TRACEE_STOPPED;
-}
-
-// The thread goes on if it cannot be the victim.
-HEAP_MUST_CHECK
-static struct heap_error *set_options(const struct process *process, struct tracee *victim,
-				      const struct process_status *status)
-{
-	struct heap_error *error;
-
-	if (ptrace(PTRACE_SETOPTIONS, victim->tid, NULL, options_for(status)) == 0)
-		return NULL;
-	error = status->is_filtered ? heap_error_create(HEAP_ERROR_SYSTEM,
-							"%d filters its system calls, which might "
-							"end it; only root may suspend that",
-							(int)process->pid)
-				    : heap_error_create_system("%d", (int)process->pid);
-	tracee_detach(victim);
-	return error;
-}
-
-// Seizes and stops a thread.
-// @param stopped  false: it is another one's turn
-HEAP_MUST_CHECK
-static struct heap_error *stop_victim(struct process *process, const struct frozen_copy *copy,
-				      struct tracee *victim, const struct process_status *status,
-				      bool *stopped)
-{
-	struct seizing before;
-	bool is_seized;
-
-	*stopped = false;
-	begin_seizing(copy, &before);
-	is_seized = tracee_seize(victim);
-	end_seizing(&before);
-	if (!is_seized) {
-		int reason = errno;
-
-		// A thread that is ending may not be traced either.
-		tracee_look(process, victim);
-		errno = reason;
-		return reason == ESRCH || victim->state == TRACEE_GONE ? NULL
-								       : refuse_seize(process);
-	}
-	tracee_interrupt(victim);
-	if (!await_victim(process, victim))
-		return NULL;
-	if (victim->call == TRACEE_CALL_NONE && is_in_sequence(process, victim)) {
-		tracee_detach(victim);
-		victim->state = TRACEE_LEFT_ALONE;
-		return NULL;
-	}
-	HEAP_TRY(set_options(process, victim, status));
-	*stopped = true;
-	return NULL;
-}
-
-static bool are_gone(const struct frozen_copy *copy)
-{
-	for (size_t i = 0; i < copy->tracee_count; i++) {
-		if (copy->tracees[i].state != TRACEE_GONE)
-			return false;
-	}
-	return true;
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *find_victim(struct process *process, struct frozen_copy *copy,
-				      const struct process_status *status, struct tracee **result)
-{
-	uint64_t start = heap_monotonic_ns(), waited = 0;
-	size_t added;
-
-	for (; waited < VICTIM_MS; waited = (heap_monotonic_ns() - start) / 1000000) {
-		struct tracee *victim = choose_victim(process, copy, waited);
-		bool stopped = false;
-
-		if (victim) {
-			HEAP_TRY(stop_victim(process, copy, victim, status, &stopped));
-			*result = victim;
-		}
-		if (stopped)
-			return NULL;
-		HEAP_TRY(list_threads(process, copy, &added));
-		if (added == 0 && are_gone(copy))
-			return lost(process, copy);
-		usleep(LOOK_US);
-	}
-	return heap_error_create(HEAP_ERROR_SYSTEM,
-				 "%d has no thread that may be interrupted: each waits for a disk, "
-				 "a child of vfork(2), in a call that would fail, or in a cgroup "
-				 "that is frozen",
-				 (int)process->pid);
-}
-
-// --- the stop ----------------------------------------------------------------------------
-
-static bool is_stopped_by_us(const struct frozen_copy *copy, const struct tracee *tracee)
-{
-	switch (tracee->call) {
-	case TRACEE_CALL_NONE:
-		return true;
-	case TRACEE_CALL_RESTARTS:
-	case TRACEE_CALL_MENDED:
-		return copy->held_until_ns != 0 || copy->tracee_count <= MANY_THREADS;
-	default:
-		return false;
-	}
-}
-
-static void ask(const struct process *process, struct frozen_copy *copy, struct tracee *tracee)
-{
-	if (tracee->state != TRACEE_LEFT_ALONE)
-		return;
-	// Most sleep as they did before the stop, which is to be short.
-	if (!tracee->is_seen || tracee_has_moved(process, tracee))
-		tracee_look(process, tracee);
-	if (tracee->state == TRACEE_GONE)
-		return;
-	if (is_stopped_by_us(copy, tracee) && tracee_seize(tracee))
-		tracee_interrupt(tracee);
-	else
-		tracee->state = TRACEE_LEFT_ALONE;
-}
-
-static void ask_from(const struct process *process, struct frozen_copy *copy, size_t first)
-{
-	struct seizing before;
-
-	begin_seizing(copy, &before);
-	for (size_t i = first; i < copy->tracee_count; i++)
-		ask(process, copy, &copy->tracees[i]);
-	end_seizing(&before);
-}
-
-static void await_from(const struct process *process, struct frozen_copy *copy, size_t first,
-		       uint64_t until_ns)
-{
-	for (size_t i = first; i < copy->tracee_count; i++) {
-		uint64_t now = heap_monotonic_ns();
-
-		if (copy->tracees[i].state == TRACEE_SEIZED)
-			tracee_await(process, &copy->tracees[i],
-				     now < until_ns ? (int)((until_ns - now) / 1000000) : 0);
-	}
-}
-
-// Threads that are being created are found when their creators have stopped.
-HEAP_MUST_CHECK
-static struct heap_error *stop_threads(const struct process *process, struct frozen_copy *copy)
-{
-	const int limit_ms = copy->held_until_ns != 0 ? HELD_STOP_MS : STOP_MS;
-	uint64_t until = 0;
-	size_t first = 0, added = copy->tracee_count;
-
-	for (int round = 0; added > 0 && round < MAX_ROUNDS; round++) {
-		ask_from(process, copy, first);
-		// Where many threads run, this process has to wait for a processor until they are asked.
-		if (round == 0)
-			until = heap_monotonic_ns() + (uint64_t)limit_ms * 1000000;
-		await_from(process, copy, first, until);
-		first = copy->tracee_count;
-		HEAP_TRY(list_threads(process, copy, &added));
-	}
-	return NULL;
-}
 
 // --- the holder --------------------------------------------------------------------------
 
 struct making {
 	struct process *process;
 	struct frozen_copy *copy;
-	struct tracee *victim;
+	struct tracee *victim; // in copy->tracees; or the next, while these may move
+	struct tracee kept;
 	struct tracee_rescue rescue;
 	unsigned long options;
 	uint64_t program;     // process_program() when the code was found
 	uint64_t start_ns;    // when the victim was stopped
 	bool may_stop_others; // before the holder is made
 };
+
+HEAP_MUST_CHECK
+static struct heap_error *stop_all(struct making *making)
+{
+	return process_threads_stop(making->process, &making->copy->tracees,
+				    making->copy->held_until_ns != 0);
+}
 
 // A victim that has to wait for a processor, since the other threads never rest, waits for it several
 // times in each call. If that takes long, the others are stopped before the copy is made.
@@ -423,7 +58,7 @@ static void stop_others_if_slow(struct making *making)
 		return;
 	making->may_stop_others = false;
 	// An error comes again when all are stopped for the copy.
-	heap_error_destroy(stop_threads(making->process, making->copy));
+	heap_error_destroy(stop_all(making));
 }
 
 static long call(struct making *making, pid_t tid, bool is_child, pid_t *child, long number,
@@ -457,7 +92,7 @@ static struct heap_error *refuse_clone(const struct making *making, long result)
 {
 	// The thread is gone, or the code: that is no answer of clone(2) to these arguments.
 	if (result == -ECHILD || result == -EFAULT || (result == -EAGAIN && is_ending(making)))
-		return lost(making->process, making->copy);
+		return process_threads_lost(making->process);
 	if (result == -ETIMEDOUT)
 		return heap_error_create(
 			HEAP_ERROR_SYSTEM,
@@ -504,7 +139,7 @@ static void await_end(pid_t tid)
 	int status;
 
 	do
-		status = tracee_wait(tid, VICTIM_MS);
+		status = tracee_wait(tid, PROCESS_THREADS_PATIENCE_MS);
 	while (status > 0 && !WIFEXITED(status) && !WIFSIGNALED(status));
 }
 
@@ -605,7 +240,7 @@ static long make_sharer(struct making *making, pid_t parent, bool is_child, pid_
 		making->copy->left = end_child(child);
 	if (result <= 0 || *child == 0)
 		return result < 0 ? result : -EAGAIN;
-	tracee_wait(*child, VICTIM_MS);
+	tracee_wait(*child, PROCESS_THREADS_PATIENCE_MS);
 	ptrace(PTRACE_SETOPTIONS, *child, NULL, making->options | PTRACE_O_EXITKILL);
 	return result;
 }
@@ -672,10 +307,10 @@ static struct heap_error *prepare(struct making *making, const struct process_st
 	struct tracee_before before;
 
 	if (!has_code(making) && !find_code(making))
-		return lost(making->process, making->copy);
+		return process_threads_lost(making->process);
 	tracee_prepare_rescue(making->process, victim, &making->rescue);
 	if (!tracee_begin_calls(victim, &before))
-		return lost(making->process, making->copy);
+		return process_threads_lost(making->process);
 	wait_for_left(making);
 	error = find_reaper(making, status);
 	if (!error)
@@ -698,18 +333,6 @@ static struct heap_error *make_copy(struct making *making)
 	copy->clone_ns = heap_monotonic_ns() - start;
 	copy->own_pids[1] = result;
 	return result > 0 && copy->pid > 0 ? NULL : refuse_clone(making, result);
-}
-
-static void release(struct frozen_copy *copy, bool running)
-{
-	for (size_t i = 0; i < copy->tracee_count; i++) {
-		struct tracee *tracee = &copy->tracees[i];
-
-		if (tracee->state != TRACEE_STOPPED ||
-		    (tracee->call == TRACEE_CALL_NONE) != running)
-			continue;
-		tracee_detach(tracee);
-	}
 }
 
 // --- vast mappings of it ---------------------------------------------------------------------
@@ -768,11 +391,11 @@ static void fill_sleeping(const struct tracee *tracee, struct heapsnap_thread *t
 HEAP_MUST_CHECK
 static struct heap_error *note_threads(struct frozen_copy *copy)
 {
-	copy->threads = calloc(copy->tracee_count + 1, sizeof(*copy->threads));
+	copy->threads = calloc(copy->tracees.count + 1, sizeof(*copy->threads));
 	if (!copy->threads)
 		return heap_error_out_of_memory();
-	for (size_t i = 0; i < copy->tracee_count; i++) {
-		const struct tracee *tracee = &copy->tracees[i];
+	for (size_t i = 0; i < copy->tracees.count; i++) {
+		const struct tracee *tracee = &copy->tracees.list[i];
 		struct heapsnap_thread *thread = &copy->threads[copy->thread_count++];
 
 		thread->tid = (uint32_t)tracee->tid;
@@ -786,24 +409,12 @@ static struct heap_error *note_threads(struct frozen_copy *copy)
 
 static void note_moved(const struct process *process, struct frozen_copy *copy)
 {
-	for (size_t i = 0; i < copy->tracee_count; i++) {
-		if (copy->tracees[i].state == TRACEE_LEFT_ALONE &&
+	for (size_t i = 0; i < copy->tracees.count; i++) {
+		if (copy->tracees.list[i].state == TRACEE_LEFT_ALONE &&
 		    copy->threads[i].state == HEAPSNAP_THREAD_SLEEPING &&
-		    tracee_has_moved(process, &copy->tracees[i]))
+		    tracee_has_moved(process, &copy->tracees.list[i]))
 			copy->threads[i].state = HEAPSNAP_THREAD_ASKED;
 	}
-}
-
-// A thread that begins another program takes over the main thread's tid, and is still traced.
-static void release_heir(const struct process *process)
-{
-	struct tracee heir = { .tid = process->pid };
-
-	if (!tracee_interrupt(&heir))
-		return;
-	tracee_await(process, &heir, VICTIM_MS);
-	if (heir.state == TRACEE_STOPPED)
-		tracee_detach(&heir);
 }
 
 // --- all of it -------------------------------------------------------------------------------
@@ -813,12 +424,12 @@ static struct heap_error *stop_and_copy(struct making *making)
 {
 	struct user_regs_struct registers;
 
-	HEAP_TRY(stop_threads(making->process, making->copy));
+	HEAP_TRY(stop_all(making));
 	HEAP_TRY(make_copy(making));
 	// An exec() by another thread ends the victim first: while it is there, the copy is of the
 	// program that the threads run.
 	if (!tracee_get_registers(making->victim->tid, &registers))
-		return lost(making->process, making->copy);
+		return process_threads_lost(making->process);
 	return note_threads(making->copy);
 }
 
@@ -831,92 +442,73 @@ static struct heap_error *freeze(struct making *making)
 	if (error)
 		copy->held_until_ns = 0;
 	if (copy->held_until_ns == 0)
-		release(copy, true);
+		process_threads_release(&copy->tracees, true);
 	if (!error)
 		note_moved(making->process, copy);
 	if (copy->held_until_ns == 0)
-		release(copy, false);
+		process_threads_release(&copy->tracees, false);
 	copy->stop_ns = heap_monotonic_ns() - making->start_ns;
 	if (copy->pid)
-		tracee_wait(copy->pid, VICTIM_MS);
+		tracee_wait(copy->pid, PROCESS_THREADS_PATIENCE_MS);
 	making->may_stop_others = false;
 	if (!error)
 		divide(making);
 	return error;
 }
 
+static void note_lost(struct frozen_copy *copy, const struct heap_error *error)
+{
+	copy->is_lost |= error && heap_error_code(error) == HEAP_ERROR_ABSENT;
+}
+
 static void release_all(struct frozen_copy *copy)
 {
 	copy->held_until_ns = 0;
-	release(copy, true);
-	release(copy, false);
-}
-
-static void look_at_threads(const struct process *process, struct frozen_copy *copy)
-{
-	for (size_t i = 0; i < copy->tracee_count; i++) {
-		if (copy->tracees[i].state == TRACEE_LEFT_ALONE)
-			tracee_look(process, &copy->tracees[i]);
-	}
+	process_threads_release_all(&copy->tracees);
 }
 
 // Stops all threads before anything else is done: where they use up memory, each of them may have to
 // wait for a processor until it stops, and the others go on meanwhile.
-// @param victim  gets the thread that makes the copy, if one of those that have stopped will do
 HEAP_MUST_CHECK
-static struct heap_error *hold_threads(struct process *process, struct frozen_copy *copy,
-				       const struct process_status *status, struct tracee **victim)
+static struct heap_error *hold_threads(struct making *making, const struct process_status *status)
 {
-	HEAP_TRY(stop_threads(process, copy));
-	for (size_t i = 0; i < copy->tracee_count; i++) {
-		struct tracee *tracee = &copy->tracees[i];
-
-		if (tracee->state != TRACEE_STOPPED || tracee->signal != 0 ||
-		    is_in_sequence(process, tracee))
-			continue;
-		HEAP_TRY(set_options(process, tracee, status));
-		*victim = tracee;
-		return NULL;
-	}
-	return NULL;
+	HEAP_TRY(stop_all(making));
+	return victim_choose(making->process, &making->copy->tracees, status, &making->victim);
 }
 
-struct heap_error *frozen_copy_create(struct process *process, const struct process_status *status,
-				      uint64_t hold_ns, struct frozen_copy *copy)
+// Stops the thread that is to make the copy.
+HEAP_MUST_CHECK
+static struct heap_error *find_victim(struct making *making, const struct process_status *status)
 {
-	struct making making = { .process = process,
-				 .copy = copy,
-				 .options = options_for(status),
-				 .may_stop_others = true };
-	struct heap_error *error;
-	size_t added, victim;
+	struct process_threads *threads = &making->copy->tracees;
 
-	*copy = (struct frozen_copy){ .held_until_ns = hold_ns ? heap_monotonic_ns() + hold_ns : 0,
-				      .left = copy->left };
-	release_heir(process); // of an attempt before this one
-	HEAP_TRY(list_threads(process, copy, &added));
-	if (hold_ns != 0)
-		HEAP_TRY(hold_threads(process, copy, status, &making.victim));
-	if (!find_code(&making)) {
-		copy->is_lost = true; // or so it must be: every program has a vdso
+	if (making->copy->held_until_ns != 0)
+		HEAP_TRY(hold_threads(making, status));
+	// Every program has a vdso: it must be gone.
+	if (!find_code(making))
 		return heap_error_create(HEAP_ERROR_ABSENT, "%d has no system call instruction",
-					 (int)process->pid);
-	}
-	if (!making.victim) {
-		look_at_threads(process, copy);
-		HEAP_TRY(find_victim(process, copy, status, &making.victim));
-	}
-	// The list of threads may move when it grows.
-	victim = (size_t)(making.victim - copy->tracees);
-	making.start_ns = heap_monotonic_ns();
+					 (int)making->process->pid);
+	if (making->victim)
+		return NULL;
+	process_threads_look(making->process, threads);
+	return victim_find(making->process, threads, status, &making->victim);
+}
 
-	struct tracee kept = *making.victim;
+// Makes the copy when there is a victim, which then goes on.
+HEAP_MUST_CHECK
+static struct heap_error *copy_by_victim(struct making *making, const struct process_status *status)
+{
+	struct frozen_copy *copy = making->copy;
+	const size_t number = (size_t)(making->victim - copy->tracees.list);
+	struct heap_error *error;
 
-	making.victim = &kept;
-	error = prepare(&making, status);
+	making->start_ns = heap_monotonic_ns();
+	making->kept = *making->victim;
+	making->victim = &making->kept;
+	error = prepare(making, status);
 	if (!error) {
-		copy->tracees[victim] = kept;
-		error = freeze(&making);
+		copy->tracees.list[number] = making->kept;
+		error = freeze(making);
 	} else {
 		release_all(copy);
 	}
@@ -925,67 +517,45 @@ struct heap_error *frozen_copy_create(struct process *process, const struct proc
 	return error;
 }
 
-// Stops the threads that have woken, or are new.
-static void hold(struct process *process, struct frozen_copy *copy)
+HEAP_MUST_CHECK
+static struct heap_error *create(struct making *making, const struct process_status *status)
 {
 	size_t added;
-	struct heap_error *error = list_threads(process, copy, &added);
 
-	heap_error_destroy(error);
-	ask_from(process, copy, 0);
-	for (size_t i = 0; i < copy->tracee_count; i++) {
-		struct tracee *tracee = &copy->tracees[i];
-
-		if (tracee->state == TRACEE_SEIZED || tracee->state == TRACEE_STUCK)
-			tracee_await(process, tracee, 0);
-	}
+	process_threads_release_heir(making->process); // of an attempt before this one
+	HEAP_TRY(process_threads_find(making->process, &making->copy->tracees, &added));
+	HEAP_TRY(find_victim(making, status));
+	return copy_by_victim(making, status);
 }
 
-static bool is_stuck(const struct tracee *tracee)
+struct heap_error *frozen_copy_create(struct process *process, const struct process_status *status,
+				      uint64_t hold_ns, struct frozen_copy *copy)
 {
-	return tracee->state == TRACEE_STUCK || tracee->state == TRACEE_SEIZED;
-}
+	struct making making = { .process = process,
+				 .copy = copy,
+				 .options = victim_options(status),
+				 .may_stop_others = true };
+	struct heap_error *error;
 
-static bool are_stuck(const struct frozen_copy *copy)
-{
-	for (size_t i = 0; i < copy->tracee_count; i++) {
-		if (is_stuck(&copy->tracees[i]))
-			return true;
-	}
-	return false;
-}
-
-// As release_heir(), without waiting: the main thread is let go when it stops.
-static void note_heir(const struct process *process, struct frozen_copy *copy)
-{
-	for (size_t i = 0; i < copy->tracee_count; i++) {
-		struct tracee *tracee = &copy->tracees[i];
-
-		if (tracee->tid == process->pid && tracee->state == TRACEE_GONE &&
-		    tracee_interrupt(tracee))
-			tracee->state = TRACEE_STUCK;
-	}
+	*copy = (struct frozen_copy){ .held_until_ns = hold_ns ? heap_monotonic_ns() + hold_ns : 0,
+				      .left = copy->left };
+	error = create(&making, status);
+	note_lost(copy, error);
+	return error;
 }
 
 void frozen_copy_tend(struct process *process, struct frozen_copy *copy)
 {
 	if (copy->held_until_ns > heap_monotonic_ns()) {
-		hold(process, copy);
+		struct heap_error *error = process_threads_hold(process, &copy->tracees);
+
+		note_lost(copy, error);
+		heap_error_destroy(error);
 		return;
 	}
 	if (copy->held_until_ns != 0)
 		release_all(copy);
-	for (size_t i = 0; i < copy->tracee_count; i++) {
-		struct tracee *tracee = &copy->tracees[i];
-
-		if (!is_stuck(tracee))
-			continue;
-		tracee_await(process, tracee, 0);
-		if (tracee->state == TRACEE_STOPPED)
-			tracee_detach(tracee);
-		else if (tracee->state == TRACEE_GONE)
-			note_heir(process, copy);
-	}
+	process_threads_release_late(process, &copy->tracees);
 }
 
 static bool wait_for(struct making *making, const long own_pids[2])
@@ -1009,10 +579,10 @@ static bool reap(struct process *process, const long own_pids[2])
 	struct tracee_before before;
 	size_t added;
 	bool has_waited = false;
-	struct heap_error *error = list_threads(process, &threads, &added);
+	struct heap_error *error = process_threads_find(process, &threads.tracees, &added);
 
 	if (!error && process_read_status(process, &status) && find_code(&making))
-		error = find_victim(process, &threads, &status, &making.victim);
+		error = victim_find(process, &threads.tracees, &status, &making.victim);
 	if (!error && making.victim && has_code(&making)) {
 		tracee_prepare_rescue(process, making.victim, &making.rescue);
 		if (tracee_begin_calls(making.victim, &before)) {
@@ -1022,7 +592,7 @@ static bool reap(struct process *process, const long own_pids[2])
 		tracee_detach(making.victim);
 	}
 	heap_error_destroy(error);
-	free(threads.tracees);
+	process_threads_deinit(&threads.tracees);
 	return has_waited;
 }
 
@@ -1037,9 +607,9 @@ void frozen_copy_reap(struct process *process, long *left)
 // An exec() waits for all threads that it has ended to be waited for.
 static void release_lost(struct process *process, struct frozen_copy *copy)
 {
-	uint64_t until = heap_monotonic_ns() + VICTIM_MS * UINT64_C(1000000);
+	uint64_t until = heap_monotonic_ns() + PROCESS_THREADS_PATIENCE_MS * UINT64_C(1000000);
 
-	while (are_stuck(copy) && heap_monotonic_ns() < until) {
+	while (process_threads_are_stuck(&copy->tracees) && heap_monotonic_ns() < until) {
 		frozen_copy_tend(process, copy);
 		sched_yield();
 	}
@@ -1057,7 +627,7 @@ void frozen_copy_destroy(struct process *process, struct frozen_copy *copy)
 	frozen_copy_tend(process, copy);
 	if (copy->is_lost)
 		release_lost(process, copy);
-	free(copy->tracees);
+	process_threads_deinit(&copy->tracees);
 	free(copy->threads);
 	*copy = (struct frozen_copy){ 0 };
 }

@@ -16,7 +16,7 @@
  */
 
 #include "dumper/base/protocol.h"
-#include "dumper/command/tracee.h"
+#include "dumper/command/process_threads.h"
 
 struct frozen_copy {
 	pid_t pid;                       /**< 0: there is none */
@@ -29,10 +29,9 @@ struct frozen_copy {
 	/* Private. */
 	uint64_t held_until_ns; /**< when all threads go on at the latest; 0: they do at once */
 	pid_t holder;
-	bool is_reaper;         /**< the process takes in orphans */
-	long own_pids[2];       /**< of holder and copy, in the process's namespace */
-	struct tracee *tracees; /**< [tracee_count] */
-	size_t tracee_count, tracee_capacity;
+	bool is_reaper;                 /**< the process takes in orphans */
+	long own_pids[2];               /**< of holder and copy, in the process's namespace */
+	struct process_threads tracees; /**< that are, were or could not be stopped */
 };
 
 /**
