@@ -5,6 +5,7 @@
 #include "dumper/writer/base/progress.h"
 #include "dumper/writer/infer/prune.h"
 #include "dumper/writer/scan/samples.h"
+#include "dumper/writer/scan/taken_pages.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/path.h"
 #include "lib/base/search.h"
@@ -510,7 +511,7 @@ static void fill_info(const struct capture *capture, struct texts *texts, struct
 		.doubts = capture->doubts,
 		.core_bytes = capture->core.expected,
 		.missing_bytes = capture->core.missing,
-		.lost_bytes = capture->core.lost,
+		.lost_bytes = capture->core.lost + capture->taken_bytes,
 		.lacks = capture->lacks,
 		.checkpoint_ns = process->checkpoint_ns,
 		.trace = has_trace ? process->traced.path : "",
@@ -531,6 +532,9 @@ static struct heap_error *complete(struct capture *capture)
 	snapshot->object_count = capture->objects.count;
 	HEAP_TRY(store_keep_types(capture));
 	HEAP_TRY(store_fill_modules(capture));
+	if (!capture->image.core && !capture->old)
+		HEAP_TRY(taken_pages_find(&capture->image, (pid_t)capture->process.pid,
+					  &capture->taken_bytes));
 	HEAP_TRY(fill_mappings(capture));
 	HEAP_TRY(fill_damages(capture));
 	HEAP_TRY(fill_epochs(capture));

@@ -285,12 +285,15 @@ struct heap_info {
 	/* Without the library: */
 	const char *allocators; /**< those whose structures told the blocks, "glibc"; "": none */
 	const char *doubts;     /**< inconsistencies in these structures; "": none */
+	/**
+	 * Memory that is lost, so that what pointed where is not known: of a core file, what has been cut off and is in no
+	 * other file; or else huge pages that the kernel has taken from the frozen copy.
+	 */
+	uint64_t lost_bytes;
 	/* These are of a core file; 0 and "" otherwise: */
 	uint64_t core_bytes;    /**< memory that it should have */
 	uint64_t missing_bytes; /**< of these have been cut off */
-	uint64_t
-		lost_bytes; /**< of these are in no other file either: what pointed where is not known */
-	const char *lacks; /**< what lay in those, for people; "": nothing */
+	const char *lacks;      /**< what lay in those, for people; "": nothing */
 };
 
 /** Columns for heap_snapshot_load(). */

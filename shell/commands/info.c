@@ -104,20 +104,34 @@ static void info_process(struct session *session)
 	output_number(output, "steps", info->steps);
 }
 
-// Says what a core file lacks that was cut off.
-static void info_missing(struct session *session)
+// Says what of a core file was cut off.
+static void describe_missing(struct session *session)
 {
 	const struct heap_info *info = &session->snapshot->info;
 	struct output *output = session->output;
 
-	if (info->missing_bytes == 0)
-		return;
 	output_text(output, "cut short %s of the core file's %s, %.0f %%, are missing\n",
 		    describe_bytes(session, info->missing_bytes),
 		    describe_bytes(session, info->core_bytes),
 		    (double)info->missing_bytes / (double)info->core_bytes * 100);
 	if (*info->lacks)
 		output_text(output, "          It lacks %s\n", describe_name(session, info->lacks));
+}
+
+// Says what memory is lost.
+static void info_missing(struct session *session)
+{
+	const struct heap_info *info = &session->snapshot->info;
+	struct output *output = session->output;
+
+	if (info->lost_bytes > 0 && info->core_bytes == 0)
+		output_text(output,
+			    "taken off %s of huge pages: the kernel gave them to what the program "
+			    "wrote meanwhile,\n"
+			    "          as none were free (vm.nr_hugepages)\n",
+			    describe_bytes(session, info->lost_bytes));
+	if (info->missing_bytes > 0)
+		describe_missing(session);
 	if (info->lost_bytes > 0)
 		output_text(output,
 			    "          What that pointed to is not known, so that no block is "
@@ -175,6 +189,7 @@ static void info_origin(struct session *session)
 	ending_print(session);
 	if (info->origin == HEAP_ORIGIN_LIBRARY) {
 		info_beside_malloc(session);
+		info_missing(session);
 		return;
 	}
 	output_text(output,

@@ -145,8 +145,9 @@ static struct heap_error *print_perhaps(struct leak_groups *reporting, const str
 	if (reporting->leaks.sums[HEAP_LEAK_PERHAPS].objects == 0)
 		; // an empty array in JSON
 	else if (heap_leaks_lack_memory(session->snapshot))
-		output_text(session->output,
-			    "perhaps held by memory that the core file lacks: %s\n",
+		output_text(session->output, "perhaps held by memory that %s: %s\n",
+			    session->snapshot->info.core_bytes > 0 ? "the core file lacks"
+								   : "is missing (see info)",
 			    describe_sum(reporting, HEAP_LEAK_PERHAPS));
 	else if (threads == 1)
 		output_text(session->output,

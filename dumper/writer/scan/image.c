@@ -28,10 +28,17 @@ enum {
 	MAX_MODULE_MAPPINGS = 64,
 };
 
+struct unread_span {
+	uint64_t start, end;
+};
+
+struct unread_spans HEAP_ARRAY(struct unread_span);
+
 // Pages that could not be read; threads visit memory side by side.
 struct image_unread {
 	pthread_mutex_t lock;
 	struct HEAP_ARRAY(uint64_t) pages; // in any order, some twice
+	struct unread_spans spans;         // beside them
 };
 
 HEAP_MUST_CHECK
@@ -65,6 +72,11 @@ static bool is_of_huge_pages(const char *name)
 {
 	return strcmp(name, "/anon_hugepage") == 0 || strncmp(name, "/anon_hugepage ", 15) == 0 ||
 	       strncmp(name, "/dev/hugepages/", 15) == 0;
+}
+
+bool image_has_huge_pages(const struct image_mapping *mapping)
+{
+	return !mapping->shared && is_of_huge_pages(mapping->name);
 }
 
 static enum image_kind kind_of(const char *name, bool shared)
@@ -217,8 +229,10 @@ void image_deinit(struct image *image)
 {
 	cleanup_close(&image->memory);
 	cleanup_close(&image->pagemap);
-	if (image->unread)
+	if (image->unread) {
 		heap_array_deinit(&image->unread->pages);
+		heap_array_deinit(&image->unread->spans);
+	}
 	free(image->unread);
 	image_parts_destroy(image->parts);
 	free(image->mappings);
@@ -512,12 +526,6 @@ bool image_is_lost(const struct image *image, uint64_t address)
 	return image->core && core_is_lost(image->core, address);
 }
 
-struct unread_span {
-	uint64_t start, end;
-};
-
-struct unread_spans HEAP_ARRAY(struct unread_span);
-
 HEAP_MUST_CHECK
 static struct heap_error *add_lost(const struct core *core, struct unread_spans *spans)
 {
@@ -539,6 +547,11 @@ static int compare_spans(const void *left, const void *right)
 	return (a->start > b->start) - (a->start < b->start);
 }
 
+struct heap_error *image_add_unread(struct image *image, uint64_t start, uint64_t end)
+{
+	return heap_array_append(&image->unread->spans, ((struct unread_span){ start, end }));
+}
+
 struct heap_error *image_visit_unread(const struct image *image, image_unread_visitor *visit,
 				      void *context)
 {
@@ -548,6 +561,8 @@ struct heap_error *image_visit_unread(const struct image *image, image_unread_vi
 	for (size_t i = 0; i < image->unread->pages.count; i++)
 		HEAP_TRY(heap_array_append(&spans,
 					   (struct unread_span){ pages[i], pages[i] + PAGE }));
+	for (size_t i = 0; i < image->unread->spans.count; i++)
+		HEAP_TRY(heap_array_append(&spans, image->unread->spans.items[i]));
 	if (image->core)
 		HEAP_TRY(add_lost(image->core, &spans));
 	if (spans.count > 0)

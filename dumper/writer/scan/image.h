@@ -109,7 +109,14 @@ uint64_t image_skip_untouched(const struct image *image, uint64_t start, uint64_
 /** True if a core file lacks what the process had there. */
 bool image_is_lost(const struct image *image, uint64_t address);
 
-/** Whole pages that image_visit() found in a mapping and could not read, or that a core file lacks. */
+/** True for private memory in pages of MAP_HUGETLB. */
+bool image_has_huge_pages(const struct image_mapping *mapping);
+
+/** Notes that whole pages have been lost. Not while threads visit the image. */
+HEAP_MUST_CHECK
+struct heap_error *image_add_unread(struct image *image, uint64_t start, uint64_t end);
+
+/** Whole pages that image_visit() found in a mapping and could not read, that were lost, or that a core file lacks. */
 typedef void image_unread_visitor(void *context, uint64_t start, uint64_t end);
 
 /** Calls @p visit for such pages, by address, and for those side by side once. */
