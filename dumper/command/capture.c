@@ -243,8 +243,9 @@ static enum sign look_at_target(struct wait *wait, struct heapsnap_progress *pro
 	// Serial numbers: they may wrap around.
 	if ((int32_t)(details.ended - wait->begun) > 0 && details.ended == details.begun)
 		return SIGN_ENDED;
+	// Another that was asked for before takes as long as it takes: this one comes next.
 	if (details.begun == wait->begun)
-		return SIGN_NONE;
+		return details.writing ? SIGN_WRITING : SIGN_NONE;
 	if (progress_read(&wait->target, wait->shared, progress) && progress_is_writing(progress) &&
 	    wait->frozen.pid == 0)
 		find_frozen(wait);

@@ -170,6 +170,23 @@ for my $name (sort keys %bad) {
     like $said, qr/\Aheapsnap: $name: .*(is|are) used\n\z/, "$name=$bad{$name}: one line says what is used";
     is "$status $output", "0 went on\n", 'and the program runs';
 }
+# A snapshot that is asked for while another is being written comes after it, however long that takes.
+{
+    my $slow = tempdir(CLEANUP => 1);
+    copy("$build/$_", "$slow/$_") for qw(heapsnap libheapsnap.so);
+    open my $script, '>', "$slow/heapsnap-writer" or die $!;
+    print $script "#!/bin/sh\nsleep 3\nexec $build/heapsnap-writer \"\$\@\"\n";
+    close $script;
+    chmod 0755, "$slow/$_" for qw(heapsnap heapsnap-writer);
+    my $program = Heapsh->start("$slow/heapsnap", bare => 1, directory => $directory,
+        args => ['run', '--file', 'slow-%N.snap', '--', "$build/t/programs/shapes"]);
+    kill QUIT => $program->pid;
+    select undef, undef, undef, 0.3;
+    my ($path, $said, $status) = run($heapsnap, 'capture', $program->pid);
+    is "$status $said$path", "0 $directory/slow-01.snap\n", 'a snapshot while another is being written comes next';
+    $program->finish;
+}
+
 # The process may have no other, so there is no writer to say why. What the last one said is no answer.
 SKIP: {
     skip 'not root', 6 if $> != 0;
