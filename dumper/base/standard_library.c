@@ -69,10 +69,12 @@ bool heapsnap_is_standard_name(const char *name)
 
 bool heapsnap_is_standard_library(const char *path)
 {
+	// Ours comes last: the functions of libc that it wraps call libc's.
 	static const char *const names[] = {
-		"libc.so",    "libc-2.",   "libc.musl-", "ld-linux",   "ld-musl-",
-		"ld-2.",      "libgcc_s.", "libstdc++.", "libc++.so.", "libc++abi.",
-		"libresolv.", "libnss_",   "libpthread", "libanl.",
+		"libc.so",    "libc-2.",    "libc.musl-",     "ld-linux",
+		"ld-musl-",   "ld-2.",      "libgcc_s.",      "libstdc++.",
+		"libc++.so.", "libc++abi.", "libresolv.",     "libnss_",
+		"libpthread", "libanl.",    "libheapsnap.so", "libheapsnap-trace.so",
 	};
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;

@@ -10,7 +10,7 @@
 
 /**
  * True if the module of a path holds a standard library and nothing else: glibc's, musl's, GCC's
- * or LLVM's. async-signal-safe.
+ * or LLVM's; or this project's, which stands before libc. async-signal-safe.
  */
 bool heapsnap_is_standard_library(const char *path);
 

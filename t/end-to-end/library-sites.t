@@ -88,4 +88,24 @@ my ($started) = grep { $_->{bytes} == 77 } @{ Heapsh::ask_json($file, 'sites') }
 like $started->{site}, qr/^work\+0x/, 'a block of a thread';
 is $started->{caller}, undef, 'what starts it is nobody to tell of';
 
+# A function of libc's that the library wraps: its blocks are those of its caller, not of the wrapper.
+compile('daemon', <<'END', '-g -O0 -o daemon');
+#define _GNU_SOURCE
+#include <grp.h>
+#include <stdio.h>
+static void drop_rights(void) { initgroups("root", 0); }
+int main(void)
+{
+	drop_rights();
+	puts("ready");
+	fflush(stdout);
+	while (getchar() != EOF)
+		;
+}
+END
+$file = Heapsh->start("$directory/daemon", env => { HEAPSNAP_STACKS => 1 })->capture;
+my %counts = map { ($_->{site} => $_->{objects}) } @{ Heapsh::ask_json($file, 'sites') };
+is_deeply [ sort map { s/:\d+//r } keys %counts ], [ 'drop_rights (daemon.c)', 'main (daemon.c)' ], 'sites are in the program alone'
+    or diag join "\n", %counts;
+
 done_testing;

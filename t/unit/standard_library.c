@@ -50,6 +50,8 @@ static void test_libraries(void **state)
 	assert_true(heapsnap_is_standard_library("/lib/x86_64-linux-gnu/libc.so.6"));
 	assert_true(heapsnap_is_standard_library("/lib/ld-musl-x86_64.so.1"));
 	assert_true(heapsnap_is_standard_library("libstdc++.so.6.0.30"));
+	assert_true(heapsnap_is_standard_library("/usr/lib/libheapsnap.so.0"));
+	assert_true(heapsnap_is_standard_library("/usr/lib/heapsnap/libheapsnap-trace.so"));
 	assert_false(heapsnap_is_standard_library(""));
 	assert_false(heapsnap_is_standard_library("/usr/lib/libcurl.so.4"));
 	assert_false(heapsnap_is_standard_library("/opt/libc.so.d/program"));
