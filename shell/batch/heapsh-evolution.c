@@ -195,7 +195,25 @@ struct reading {
 	char *program;
 	bool lacks_sites;  // of one of the snapshots
 	bool ends_in_exit; // the last one was taken at exit
+	bool is_mixed;     // of several programs, which has been said
 };
+
+// A program that was started again is one series; two programs are a mistake, as by *.snap.
+HEAP_MUST_CHECK
+static struct heap_error *compare_programs(struct reading *reading, const char *file,
+					   const char *name, bool is_quiet)
+{
+	if (!reading->program) {
+		reading->program = strdup(name);
+		return reading->program ? NULL : heap_error_out_of_memory();
+	}
+	if (is_quiet || reading->is_mixed || strcmp(reading->program, name) == 0)
+		return NULL;
+	reading->is_mixed = true;
+	heap_print(stderr, "%s: %s: of another program than the first: %s, not %s\n", program.name,
+		   file, name, reading->program);
+	return NULL;
+}
 
 HEAP_MUST_CHECK
 static struct heap_error *count(struct reading *reading, struct session *session,
@@ -219,10 +237,7 @@ static struct heap_error *read_file(struct reading *reading, const struct option
 	session_set_conservative(&session, options->conservative);
 	HEAP_TRY(count(reading, &session, options));
 	reading->lacks_sites |= session.snapshot->info.origin != HEAP_ORIGIN_LIBRARY;
-	if (!reading->program)
-		reading->program = strdup(session.snapshot->info.program);
-	if (!reading->program)
-		return heap_error_out_of_memory();
+	HEAP_TRY(compare_programs(reading, file, session.snapshot->info.program, options->quiet));
 	reading->ends_in_exit = exit_note_applies(session.snapshot);
 	return NULL;
 }

@@ -96,6 +96,14 @@ chmod 0755, "$bin/rsvg-convert";
 ($out) = says('--color=always', '--width', 30, @file);
 like $out, qr/\x1b\[38;5;33m[▁▂▃▄▅▆▇█]/, 'colours';
 
+# Snapshots of two programs, as by *.snap: said once.
+my @others = map { Sample::make('hostile', 'name') } 1, 2;
+($out, $err, $status) = says(@file, @others);
+is $status, 0, 'two programs';
+like $err, qr/\Aheapsh-evolution: \Q$others[0]\E: of another program than the first: xapp[^\n]*, not app\n\z/, '... one line says so';
+($out, $err) = says('--quiet', @file, @others);
+is $err, '', '... unless --quiet';
+
 # Impossible requests.
 my ($usage) = says('--help');
 for (['--by', 'size', '--by size: not kind, type, site, module or root'], ['--top', '0', '--top 0: not a number from 1 to 25'],
