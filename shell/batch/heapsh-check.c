@@ -3,13 +3,17 @@
  * heapsh-check: a gate for builds. Fails if the heap of a program grows by loop, leaks more than a
  * budget allows, or breaks a rule.
  */
+#include "lib/base/cleanup.h"
 #include "lib/base/escape.h"
 #include "lib/base/standard_streams.h"
 #include "shell/base/options.h"
 #include "shell/check/forms.h"
 #include "shell/check/loops.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 enum {
 	EXIT_FAILED = 1,
@@ -135,6 +139,30 @@ struct run {
 	struct check check;
 };
 
+static bool is_program(const char *path)
+{
+	struct stat status;
+	// What a pipe gives could not be read again.
+	bool is_file = stat(path, &status) == 0 && S_ISREG(status.st_mode);
+	CLEANUP_FILE FILE *file = is_file ? fopen(path, "re") : NULL;
+	char start[4] = { 0 };
+
+	return file && fread(start, 1, sizeof(start), file) == sizeof(start) &&
+	       (memcmp(start, "\177ELF", 4) == 0 || memcmp(start, "#!", 2) == 0);
+}
+
+// Without --loops, a program is taken for the name of a snapshot.
+HEAP_MUST_CHECK
+static struct heap_error *refuse_program(const char *word)
+{
+	if (!is_program(word))
+		return NULL;
+	return heap_error_create(HEAP_ERROR_ARGUMENT,
+				 "%s: a program, not a snapshot: --loops N runs it, if it calls "
+				 "heapsnap_checkpoint()",
+				 word);
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *run(struct run *run, const struct options *options, char **words,
 			      size_t count)
@@ -148,6 +176,7 @@ static struct heap_error *run(struct run *run, const struct options *options, ch
 		HEAP_TRY(check_run(&run->check, &options->check, &run->session,
 				   run->loops.files.items, run->loops.files.count));
 	} else {
+		HEAP_TRY(refuse_program(words[0]));
 		HEAP_TRY(check_run(&run->check, &options->check, &run->session, words, count));
 	}
 	check_print(&run->check, &run->session, options->form, options->name);

@@ -204,6 +204,7 @@ sub troubles {
 }
 
 troubles 'three snapshots', qr/^heapsh-check: 3 snapshots; it takes 4 to see growth by loop: 1 of the warm-up, and 3$/, @file[0 .. 2];
+troubles 'a program without --loops', qr/^heapsh-check: \Q$loops\E: a program, not a snapshot: --loops N runs it/, '--max-leaked', 0, '--', $loops, 3;
 troubles 'a long warm-up', qr/^heapsh-check: 10 snapshots; it takes 11 /, '--warmup', 8, @file;
 troubles 'one snapshot, and growth', qr/^heapsh-check: 1 snapshot; it takes 4 /, '--rule', 'total <= 0 per loop', $file[0];
 troubles 'nothing to check', qr/^heapsh-check: 1 snapshot and no rule: there is nothing to check$/, $file[0];
