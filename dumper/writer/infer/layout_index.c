@@ -105,6 +105,7 @@ static int compare_parts(const void *left, const void *right)
  * Inheritance as C does it: structs that begin with the same members, often by a macro,
  * are handled through pointers to a struct that has those alone. Each beginning of each
  * struct gets a hash; a struct whose members hash to another one's beginning is its header.
+ * Points and colours are none: other structs begin with the same numbers by chance.
  */
 struct beginning {
 	uint64_t hash;
@@ -177,6 +178,20 @@ static void find_beginnings(const struct layouts *layouts, struct beginnings *be
 		      compare_beginnings);
 }
 
+// True for a struct that has numbers with fractions alone. It has nothing that tells what goes on behind it.
+static bool has_fractions_alone(const struct heap_types *types, heap_type_id id)
+{
+	const struct heap_type *type = &types->types[id];
+
+	for (uint32_t i = 0; i < type->members; i++) {
+		const struct heap_member *member = &types->members[type->first_member + i];
+
+		if (!(types->types[heap_types_strip(types, member->type)].flags & HEAP_TYPE_FLOAT))
+			return false;
+	}
+	return true;
+}
+
 // Adds `header` as a part of all the longer structs of a run of equal beginnings.
 HEAP_MUST_CHECK
 static struct heap_error *add_header(struct layouts *layouts, const struct beginning *run,
@@ -227,7 +242,8 @@ static struct heap_error *add_headers(struct layouts *layouts)
 		if (count_headers(types, run, end - i) > MAX_HEADERS)
 			continue;
 		for (size_t j = 0; j < end - i; j++) {
-			if (run[j].members == types->types[run[j].type].members)
+			if (run[j].members == types->types[run[j].type].members &&
+			    !has_fractions_alone(types, run[j].type))
 				HEAP_TRY(add_header(layouts, run, end - i, run[j].type));
 		}
 	}
