@@ -67,6 +67,7 @@ $floor{bodies} = [99, 100];    # nothing tells pages of bodies, before which no 
 $floor{tables} = [100, 100];    # hash tables of anything, whose arrays only void pointers lead to
 $floor{chunks} = [100, 100];    # tables of two kinds in one union, and values in chunks whose first ones are free
 $floor{instances} = [100, 100];    # only void pointers lead to objects, whose class is a block
+$floor{drawing} = [99.9, 99.9];    # a number beside a union that is not its tag; points with which a struct begins by chance
 my $repeats = 5;
 my %sum;
 

@@ -238,7 +238,8 @@ static uint32_t choose_by_length(const struct union_tally *tally, const struct u
 }
 
 // The alternative that a value means. Sure names count only if nearly all blocks have one, or if the
-// contents of the others agree: a flag that most objects share explains whatever most of them hold.
+// contents of the others agree: a flag that most objects share explains whatever most of them hold. A few speak for
+// nothing if the contents of all go better with another alternative.
 // Where there is a void *, the alternatives are not all known, and the contents must prove one.
 // @return UNION_ALTERNATIVES if nothing is known
 static uint32_t decide(const struct inference *inference, const struct union_tally *tally,
@@ -262,8 +263,11 @@ static uint32_t decide(const struct inference *inference, const struct union_tal
 	}
 	if (group->count < MIN_POINTERS)
 		return UNION_ALTERNATIVES;
-	if (group->voters > 0 && voted->votes == group->voters && is_admitted(voted))
-		return most;
+	if (group->voters > 0 && voted->votes == group->voters && is_admitted(voted)) {
+		found = choose_by_content(tally, group, &admitted);
+		*contradicts = found != UNION_ALTERNATIVES && found != most;
+		return *contradicts ? UNION_ALTERNATIVES : most;
+	}
 	if ((tally->is_open && tally->declared < SEVERAL))
 		return UNION_ALTERNATIVES;
 	found = choose_by_content(tally, group, &admitted);
