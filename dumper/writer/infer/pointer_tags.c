@@ -101,8 +101,10 @@ struct heap_error *pointer_tags_apply(struct inference *inference, bool is_thoro
 	for (size_t i = 0; i < tags->groups.count && !progress_is_late(); i++) {
 		struct tag_group *group = &tags->groups.items[i];
 
-		if (group->type == HEAP_NO_TYPE || group->rank != RANK_TAG)
+		if (group->type == HEAP_NO_TYPE || group->rank != RANK_TAG) {
+			HEAP_TRY(tag_places_list(inference, group->place));
 			tag_types_find(inference, group);
+		}
 		if (group->type != HEAP_NO_TYPE)
 			HEAP_TRY(claim_members(inference, group, claimed));
 	}
@@ -139,6 +141,8 @@ struct heap_error *pointer_tags_init(struct pointer_tags *tags, struct capture *
 void pointer_tags_deinit(struct pointer_tags *tags)
 {
 	method_tables_deinit(&tags->tables);
+	for (size_t i = 0; i < tags->places.count; i++)
+		heap_array_deinit(&tags->places.items[i].types);
 	heap_array_deinit(&tags->places);
 	heap_array_deinit(&tags->groups);
 	heap_hash_table_deinit(&tags->by_value);

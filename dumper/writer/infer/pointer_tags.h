@@ -23,7 +23,8 @@ struct tag_place {
 	uint32_t offset;      /**< bytes, behind the block's prefix */
 	uint32_t blocks, tagged;
 	uint64_t pointers; /**< words in blocks' heads that lead to the same tables */
-	bool is_accepted;
+	bool is_accepted, is_listed;
+	struct HEAP_ARRAY(heap_type_id) types; /**< that have it: see tag_places_list() */
 };
 
 /** The blocks with one tag. */

@@ -22,6 +22,23 @@ bool tag_places_have(const struct inference *inference, heap_type_id type,
 	return layouts_has_pointer(&inference->layouts, type, place->offset, place->pointee);
 }
 
+struct heap_error *tag_places_list(struct inference *inference, uint32_t place)
+{
+	const struct layouts *layouts = &inference->layouts;
+	struct tag_place *listed = &inference->pointer_tags.places.items[place];
+
+	for (heap_type_id type = 1; !listed->is_listed && type < layouts->types->count; type++) {
+		heap_type_id stripped = layouts_strip(layouts, type);
+
+		progress_step();
+		if (layouts_is_compound(layouts, stripped) &&
+		    tag_places_have(inference, stripped, listed))
+			HEAP_TRY(heap_array_append(&listed->types, type));
+	}
+	listed->is_listed = true;
+	return NULL;
+}
+
 struct type_places {
 	uint16_t places[TYPE_PLACES]; // numbers
 	uint8_t count;

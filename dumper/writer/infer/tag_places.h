@@ -33,6 +33,10 @@ void tag_search_deinit(struct tag_search *search);
 bool tag_places_have(const struct inference *inference, heap_type_id type,
 		     const struct tag_place *place);
 
+/** Lists the structs that have a place, and the names of such, if that has not been done: a program may have thousands of tags. */
+HEAP_MUST_CHECK
+struct heap_error *tag_places_list(struct inference *inference, uint32_t place);
+
 /** Finds the blocks with a pointer to a method table among their first words: no other can have a tag. */
 HEAP_MUST_CHECK
 struct heap_error *tag_places_find_holders(struct inference *inference);

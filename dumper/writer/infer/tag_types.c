@@ -96,15 +96,21 @@ static void add_receiver(struct receiver_list *receivers, heap_type_id type, uin
 		receivers->list[receivers->count++] = (struct method_receiver){ type, weight };
 }
 
+// The types of any size that begin with one.
+static struct layout_wholes find_wholes(const struct layouts *layouts, heap_type_id type)
+{
+	return layouts_exact_wholes(layouts, type, 0, UINT64_MAX, UINT64_MAX);
+}
+
 // True if other types with the place begin with this one: then it may be just their common prefix.
 static bool is_base(const struct inference *inference, heap_type_id type,
 		    const struct tag_place *place)
 {
-	const struct layouts *layouts = &inference->layouts;
+	const struct layout_wholes wholes = find_wholes(&inference->layouts, type);
 
-	for (heap_type_id other = 1; other < layouts->types->count; other++) {
-		if (other != type && layouts_is_indexed(layouts, other, type, 0) &&
-		    tag_places_have(inference, other, place))
+	for (const struct layout_part *at = wholes.at; at < wholes.end; at++) {
+		progress_step();
+		if (at->whole != type && tag_places_have(inference, at->whole, place))
 			return true;
 	}
 	return false;
@@ -162,10 +168,11 @@ static heap_type_id find_beginning(const struct inference *inference, const stru
 	heap_type_id found = HEAP_NO_TYPE;
 	uint64_t least = layouts_size(layouts, type) / 2;
 
-	for (heap_type_id part = 1; part < layouts->types->count; part++) {
-		if (layouts_is_indexed(layouts, type, part, 0) &&
-		    layouts_size(layouts, part) > least &&
-		    tag_places_have(inference, part, place) &&
+	for (size_t i = 0; i < place->types.count; i++) {
+		heap_type_id part = place->types.items[i];
+
+		if (layouts_size(layouts, part) > least &&
+		    layouts_is_indexed(layouts, type, part, 0) &&
 		    fit_group(inference, group, part) != GROUP_FIT_NONE) {
 			found = part;
 			least = layouts_size(layouts, part);
@@ -270,6 +277,7 @@ static heap_type_id choose_extension(const struct inference *inference,
 	const struct layouts *layouts = &inference->layouts;
 	const struct tag_place *place = &inference->pointer_tags.places.items[group->place];
 	heap_type_id base = HEAP_NO_TYPE, found = HEAP_NO_TYPE;
+	struct layout_wholes wholes;
 
 	for (uint32_t i = 0; i < receivers->count; i++) {
 		heap_type_id type = receivers->list[i].type;
@@ -278,15 +286,18 @@ static heap_type_id choose_extension(const struct inference *inference,
 		    (base == HEAP_NO_TYPE || layouts_is_indexed(layouts, type, base, 0)))
 			base = type;
 	}
-	for (heap_type_id type = 1; base != HEAP_NO_TYPE && type < layouts->types->count; type++) {
-		if (!layouts_is_indexed(layouts, type, base, 0) ||
-		    !tag_places_have(inference, type, place) ||
-		    fit_group(inference, group, type) != GROUP_FIT ||
-		    !agrees_with_contents(inference, group, type))
+	if (base == HEAP_NO_TYPE)
+		return HEAP_NO_TYPE;
+	wholes = find_wholes(layouts, base);
+	for (const struct layout_part *at = wholes.at; at < wholes.end; at++) {
+		progress_step();
+		if (at->whole == found || !tag_places_have(inference, at->whole, place) ||
+		    fit_group(inference, group, at->whole) != GROUP_FIT ||
+		    !agrees_with_contents(inference, group, at->whole))
 			continue;
 		if (found != HEAP_NO_TYPE)
 			return HEAP_NO_TYPE;
-		found = type;
+		found = at->whole;
 	}
 	return found;
 }
@@ -363,12 +374,12 @@ static void gather_namesakes(const struct inference *inference, const struct tag
 	if (strlen(stem) < MIN_STEM)
 		return;
 	// An unnamed struct has the name of its typedef.
-	for (heap_type_id type = 1; type < types->count; type++) {
+	for (size_t i = 0; i < place->types.count; i++) {
+		heap_type_id type = place->types.items[i];
 		heap_type_id stripped = layouts_strip(&inference->layouts, type);
 
-		if (layouts_is_compound(&inference->layouts, stripped) &&
-		    layouts_size(&inference->layouts, stripped) <= LARGEST &&
-		    tag_places_have(inference, stripped, place) && has_stem(types, type, stem))
+		if (layouts_size(&inference->layouts, stripped) <= LARGEST &&
+		    has_stem(types, type, stem))
 			add_receiver(receivers, stripped, METHOD_TABLE_PARAMETER);
 	}
 }
