@@ -68,6 +68,7 @@ $floor{tables} = [100, 100];    # hash tables of anything, whose arrays only voi
 $floor{chunks} = [100, 100];    # tables of two kinds in one union, and values in chunks whose first ones are free
 $floor{instances} = [100, 100];    # only void pointers lead to objects, whose class is a block
 $floor{drawing} = [99.9, 99.9];    # a number beside a union that is not its tag; points with which a struct begins by chance
+$floor{clauses} = [100, 100];    # structs cut off behind a smaller member of a union; code that looks like tables of functions
 my $repeats = 5;
 my %sum;
 

@@ -53,11 +53,35 @@ static uint64_t least_size(const struct layouts *layouts, heap_type_id id)
 	return least > 0 ? last->offset + least : 0;
 }
 
+// True if a struct ends in a union, and has a number of bytes if that has but one of its members.
+static bool ends_in_member(const struct layouts *layouts, heap_type_id id, uint64_t size)
+{
+	const struct heap_type *type = &layouts->types->types[id];
+	const struct heap_member *members = layouts->types->members, *last;
+	const struct heap_type *inner;
+	uint32_t i = 0;
+
+	if (type->kind != HEAP_TYPE_STRUCT || type->members < 2)
+		return false;
+	last = &members[type->first_member + type->members - 1];
+	inner = &layouts->types->types[layouts_strip(layouts, last->type)];
+	if (inner->kind != HEAP_TYPE_UNION)
+		return false;
+	while (i < inner->members &&
+	       last->offset + layouts_size(layouts,
+					   layouts_strip(layouts,
+							 members[inner->first_member + i].type)) !=
+		       size)
+		i++;
+	return i < inner->members;
+}
+
 bool smaller_structs_may_be_cut(const struct layouts *layouts, heap_type_id type, uint64_t size)
 {
 	uint64_t least = least_size(layouts, type);
 
-	return least > 0 && size >= least && size < layouts_size(layouts, type);
+	return size < layouts_size(layouts, type) &&
+	       ((least > 0 && size >= least) || ends_in_member(layouts, type, size));
 }
 
 static bool is_same_member(const struct layouts *layouts, const struct heap_member *one,

@@ -8,7 +8,7 @@
  *	struct entry { struct entry *next; char name[256]; };
  *	struct entry *entry = malloc(offsetof(struct entry, name) + strlen(name) + 1);
  *
- * cuts off the end, where there is an array of bytes; and
+ * cuts off the end, where there is an array of bytes, or a union of which the smaller member will do; and
  *
  *	struct server  { struct server *next; char *domain; int flags; struct socket *socket; ... };
  *	struct address { struct server *next; char *domain; int flags; };

@@ -425,8 +425,10 @@ void tag_types_find(const struct inference *inference, struct tag_group *group)
 		     RANK_TAG))
 		return;
 	type = choose(inference, group, &receivers, true);
-	// A class that the program makes while it runs may add members that no struct has.
-	if (type != HEAP_NO_TYPE && !is_block && is_base(inference, type, place))
+	// A class that the program makes while it runs may add members that no struct has. Functions among other words of a
+	// large table, as that of a virtual machine's code, may get something else.
+	if (type != HEAP_NO_TYPE && ((!is_block && is_base(inference, type, place)) ||
+				     !agrees_with_contents(inference, group, type)))
 		type = HEAP_NO_TYPE;
 	if (type == HEAP_NO_TYPE)
 		type = choose_beginning(inference, group, &receivers);
