@@ -336,6 +336,7 @@ static void staged(void)
 	blocks[30] = make_large();
 	late = later(late, now_ms() - 2 * stage_ms);
 	usleep(100000);
+	late = later(late, now_ms() - 2 * stage_ms - 100);
 	printf("thread %ld\nlate_ms %.0f\n", id, late);
 }
 
