@@ -69,6 +69,7 @@ $floor{chunks} = [100, 100];    # tables of two kinds in one union, and values i
 $floor{instances} = [100, 100];    # only void pointers lead to objects, whose class is a block
 $floor{drawing} = [99.9, 99.9];    # a number beside a union that is not its tag; points with which a struct begins by chance
 $floor{clauses} = [100, 100];    # structs cut off behind a smaller member of a union; code that looks like tables of functions
+$floor{labels} = [100, 100];    # counters before texts, that look like the header of other structs
 my $repeats = 5;
 my %sum;
 

@@ -490,6 +490,7 @@ static void release(struct inference *inference)
 	larger_targets_destroy(inference->larger_targets);
 	pages_destroy(inference->pages);
 	free(inference->counted);
+	free(inference->libc_types);
 	free(inference->unset);
 	free(inference->news);
 	free(inference->type_counts.list);
@@ -560,6 +561,7 @@ static struct heap_error *prepare(struct inference *inference, const struct head
 	heap_object_id objects = capture->objects.count;
 
 	HEAP_TRY(complete_types(inference, heads));
+	HEAP_TRY(libc_blocks_find_types(capture, &inference->libc_types));
 	inference->pages = pages_create(&capture->image, count_pages(&capture->objects));
 	inference->news = calloc((size_t)objects + 1, sizeof(*inference->news));
 	if (inference->pages)

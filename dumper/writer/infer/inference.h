@@ -34,6 +34,7 @@
 #include "dumper/writer/infer/trait_objects.h"
 #include "dumper/writer/infer/union_tags.h"
 #include "dumper/writer/scan/capture.h"
+#include "lib/base/bits.h"
 #include "lib/base/prefetch.h"
 #include "lib/types/repetitions.h"
 
@@ -119,6 +120,8 @@ struct inference {
 	struct smaller_targets *smaller_targets;
 	struct larger_targets *larger_targets;
 	uint8_t *unset; /**< [roots / 8 + 1] bits.h: local variables that have no value yet */
+	uint8_t *
+		libc_types; /**< [types / 8 + 1] libc_blocks.h: of libc's own; NULL: none are known */
 	heap_type_id *counted; /**< [counted_types] by element; NULL: none */
 	uint32_t counted_types;
 };
@@ -165,6 +168,12 @@ static inline heap_site_id inference_site(const struct inference *inference, hea
 static inline heap_type_id inference_type(const struct inference *inference, heap_object_id object)
 {
 	return names_type(&inference->capture->names, object);
+}
+
+/** True for a type of libc's own, which no block of the program has. */
+static inline bool inference_is_of_libc(const struct inference *inference, heap_type_id type)
+{
+	return inference->libc_types && heap_bit_get(inference->libc_types, type);
 }
 
 /** The length of a block's prefix; see block_prefixes.h. */

@@ -2,8 +2,10 @@
 #include "dumper/writer/infer/libc_blocks.h"
 
 #include "dumper/writer/infer/base_types.h"
+#include "lib/base/bits.h"
 #include "lib/base/cleanup.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 // Functions whose blocks hold characters and nothing else, without the prefixes that libc gives to
@@ -83,6 +85,40 @@ struct heap_error *libc_blocks_add_types(struct capture *capture)
 	heap_type_id ignored;
 
 	return base_types_find_char(&capture->snapshot.types, &ignored);
+}
+
+static void set_types(uint8_t *bits, const struct module *module, bool is_set)
+{
+	for (uint32_t i = 0; module->type_map && i < module->debug.types.count; i++) {
+		if (is_set)
+			heap_bit_set(bits, module->type_map[i]);
+		else
+			bits[module->type_map[i] / 8] &= (uint8_t) ~(1 << module->type_map[i] % 8);
+	}
+}
+
+struct heap_error *libc_blocks_find_types(const struct capture *capture, uint8_t **result)
+{
+	const struct modules *modules = &capture->modules;
+	bool has_types = false;
+
+	*result = NULL;
+	for (size_t i = 0; i < modules->count; i++)
+		has_types |= modules->modules[i].type_map && is_libc(modules->modules[i].path);
+	if (!has_types)
+		return NULL;
+	*result = calloc((size_t)capture->snapshot.types.count / 8 + 1, 1);
+	if (!*result)
+		return heap_error_out_of_memory();
+	for (size_t i = 0; i < modules->count; i++) {
+		if (is_libc(modules->modules[i].path))
+			set_types(*result, &modules->modules[i], true);
+	}
+	for (size_t i = 0; i < modules->count; i++) {
+		if (!is_libc(modules->modules[i].path))
+			set_types(*result, &modules->modules[i], false);
+	}
+	return NULL;
 }
 
 struct heap_error *libc_blocks_claim(struct inference *inference)

@@ -18,6 +18,15 @@
 HEAP_MUST_CHECK
 struct heap_error *libc_blocks_add_types(struct capture *capture);
 
+/**
+ * Finds the types that the debug information of libc alone has: no code of the program makes such blocks. Where libc
+ * does, its own code tells.
+ *
+ * @param result  gets malloc'd bits.h, one for each type; NULL if no libc has debug information
+ */
+HEAP_MUST_CHECK
+struct heap_error *libc_blocks_find_types(const struct capture *capture, uint8_t **result);
+
 /** Claims these blocks by their sites, so that whatever points to them may still say better. */
 HEAP_MUST_CHECK
 struct heap_error *libc_blocks_claim(struct inference *inference);

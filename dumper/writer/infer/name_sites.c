@@ -184,9 +184,12 @@ static void prefetch_vote(const struct inference *inference, const struct kind *
 		heap_prefetch(&inference->claims.rank[object]);
 }
 
-// Counts the votes of the blocks of a kind. @param all_vote  all of them have a claim
+// Counts the votes of the blocks of a kind. Those that have another prefix than the blocks that are voted for take part,
+// but for nothing that these may be: what it is behind its prefix.
+//
+// @param all_vote  all of them have a claim
 static uint32_t count_votes(const struct inference *inference, const struct kind *kind,
-			    bool all_vote, struct ballot *ballots)
+			    bool all_vote, uint32_t prefix, struct ballot *ballots)
 {
 	const heap_object_id *members = inference->kinds.members + kind->first;
 	uint32_t voters = 0;
@@ -199,6 +202,8 @@ static uint32_t count_votes(const struct inference *inference, const struct kind
 		if (!all_vote && is_free(inference, object))
 			continue;
 		voters++;
+		if (inference_prefix(inference, object) != prefix)
+			continue;
 
 		heap_type_id type = inference_type(inference, object);
 
@@ -214,9 +219,9 @@ static uint32_t count_votes(const struct inference *inference, const struct kind
 	return voters;
 }
 
-// The element type of nearly all named blocks of the site.
+// The element type of nearly all named blocks of the site. @param prefix  of the blocks that are voted for
 static heap_type_id elect_element(const struct inference *inference,
-				  const struct site_summary *site, bool is_counted)
+				  const struct site_summary *site, bool is_counted, uint32_t prefix)
 {
 	const struct kind *kinds = &inference->kinds.kinds[site->first];
 	struct ballot ballots[BALLOTS] = { { HEAP_NO_TYPE, 0 } };
@@ -225,7 +230,7 @@ static heap_type_id elect_element(const struct inference *inference,
 	for (uint32_t i = 0; i < site->sizes; i++) {
 		if (!is_counted || kinds[i].free < kinds[i].count)
 			voters += count_votes(inference, &kinds[i],
-					      is_counted && kinds[i].free == 0, ballots);
+					      is_counted && kinds[i].free == 0, prefix, ballots);
 	}
 	for (int j = 0; j < BALLOTS; j++) {
 		if (ballots[j].votes >= NAMING_VOTERS &&
@@ -296,6 +301,7 @@ struct site_claim {
 	heap_type_id type;
 	enum rank rank;
 	bool is_character;
+	uint32_t prefix; // of the blocks that are voted for
 	struct voting_sites voters;
 };
 
@@ -311,7 +317,8 @@ static bool may_have(const struct inference *inference, const struct site_claim 
 	bool is_voter = voting_sites_have(&claim->voters, inference, object);
 	struct content content;
 
-	if (inference->claims.rank[object] != RANK_NONE || !(is_voter || claim->is_character))
+	if (inference->claims.rank[object] != RANK_NONE || !(is_voter || claim->is_character) ||
+	    (claim->rank == RANK_VOTE && inference_prefix(inference, object) != claim->prefix))
 		return false;
 	content_read(inference, object, words, &content);
 	return may_repeat(inference, &content, claim->type, is_of_structs) &&
@@ -343,13 +350,13 @@ static struct heap_error *claim_kind(struct inference *inference, const struct s
 
 HEAP_MUST_CHECK
 static struct heap_error *claim_site(struct inference *inference, const struct site_summary *site,
-				     heap_type_id type, enum rank rank, uint64_t *words,
-				     uint64_t *claimed)
+				     heap_type_id type, enum rank rank, uint32_t prefix,
+				     uint64_t *words, uint64_t *claimed)
 {
 	const struct kind *kinds = &inference->kinds.kinds[site->first];
 	CLEANUP(site_claim_deinit)
 	struct site_claim claim = {
-		type, rank, layouts_is_character(&inference->layouts, type), { NULL }
+		type, rank, layouts_is_character(&inference->layouts, type), prefix, { NULL }
 	};
 
 	if (rank == RANK_VOTE)
@@ -365,20 +372,21 @@ struct heap_error *name_site(struct inference *inference, const struct site_summ
 			     bool is_counted, uint64_t *words, uint64_t *claimed)
 {
 	heap_object_id samples[NAMING_SAMPLES];
-	uint32_t count;
+	uint32_t count, prefix;
 	heap_type_id type;
 
 	sample_site(inference, site, is_counted, samples, &count);
 	if (count == 0)
 		return NULL;
+	prefix = inference_prefix(inference, samples[0]);
 	type = find_meant_element(inference, site, samples, count, words);
 	if (type != HEAP_NO_TYPE)
-		return claim_site(inference, site, type, RANK_SITE, words, claimed);
-	type = elect_element(inference, site, is_counted);
+		return claim_site(inference, site, type, RANK_SITE, prefix, words, claimed);
+	type = elect_element(inference, site, is_counted, prefix);
 	if (type != HEAP_NO_TYPE && samples_agree(inference, samples, count, type, false, words))
-		return claim_site(inference, site, type, RANK_VOTE, words, claimed);
+		return claim_site(inference, site, type, RANK_VOTE, prefix, words, claimed);
 	type = find_meant_bytes(inference, site, samples, count, words);
 	if (type != HEAP_NO_TYPE)
-		return claim_site(inference, site, type, RANK_SITE, words, claimed);
+		return claim_site(inference, site, type, RANK_SITE, prefix, words, claimed);
 	return name_callers(inference, site, words, claimed);
 }

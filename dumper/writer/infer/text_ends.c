@@ -13,14 +13,16 @@ enum {
 	MIN_LEAD = 20,   // times as many must be of it as of others
 };
 
-static void gather(const struct layouts *layouts, struct text_ends *ends)
+static void gather(const struct inference *inference, struct text_ends *ends)
 {
+	const struct layouts *layouts = &inference->layouts;
+
 	ends->is_known = true;
 	for (heap_type_id id = 1; id < layouts->types->count; id++) {
 		const struct layout_facts *facts = &layouts->facts[id];
 		progress_step();
 		if (!facts->is_candidate || !facts->fits_any || facts->start < LEAST_START ||
-		    facts->stripped != id ||
+		    facts->stripped != id || inference_is_of_libc(inference, id) ||
 		    !layouts_is_character(layouts, layouts_strip(layouts, facts->element)))
 			continue;
 		if (ends->count < MAX_TEXT_ENDS)
@@ -166,7 +168,7 @@ struct heap_error *text_ends_claim(struct inference *inference, uint64_t *claime
 	uint32_t first = ends->hints_seen;
 
 	if (!ends->is_known)
-		gather(&inference->layouts, ends);
+		gather(inference, ends);
 	ends->hints_seen = inference->hints.count;
 	if (ends->count == 0)
 		return NULL;

@@ -59,8 +59,10 @@ static void gather_characters(const struct layouts *layouts, struct text_types *
 }
 
 // @return false: they are too many
-static bool gather(const struct layouts *layouts, struct text_types *types)
+static bool gather(const struct inference *inference, struct text_types *types)
 {
+	const struct layouts *layouts = &inference->layouts;
+
 	*types = (struct text_types){ 0 };
 	for (heap_type_id id = 1; id < layouts->types->count; id++) {
 		const struct layout_facts *facts = &layouts->facts[id];
@@ -68,7 +70,7 @@ static bool gather(const struct layouts *layouts, struct text_types *types)
 
 		if (!facts->is_candidate || !facts->fits_any || facts->start == 0 ||
 		    facts->start > HEADER_BYTES || facts->stripped != id ||
-		    !is_char(layouts, facts->element))
+		    inference_is_of_libc(inference, id) || !is_char(layouts, facts->element))
 			continue;
 		if (types->count == MAX_TYPES)
 			return false;
@@ -204,6 +206,17 @@ static bool find_place(const struct inference *inference, const struct text_type
 	return true;
 }
 
+// True if the header's other members cannot have what lies there: a number may be anything's, and the length of its text.
+static bool is_contradicted(const struct inference *inference, heap_object_id object,
+			    heap_type_id type)
+{
+	uint64_t words[CONTENT_WORDS + 1];
+	struct content content;
+
+	content_read(inference, object, words, &content);
+	return content_contradicts(inference, &content, type);
+}
+
 // The only type that a block without a name is said to be of, by a pointer to its text.
 //
 // @param length  gets that of the text; 0: there is none
@@ -218,8 +231,9 @@ static struct heap_error *ask(const struct inference *inference, struct text_typ
 	*length = text_length(inference, place->object, place->offset);
 	*result = find(inference, types, place->object, place->offset, *length,
 		       types->furthest[place->object] - prefix);
-	if (*result && points_into_itself(&inference->capture->snapshot, place->object,
-					  place->offset + prefix))
+	if (*result && (points_into_itself(&inference->capture->snapshot, place->object,
+					   place->offset + prefix) ||
+			is_contradicted(inference, place->object, (*result)->type)))
 		*result = NULL;
 	return NULL;
 }
@@ -312,7 +326,7 @@ struct heap_error *text_headers_claim(struct inference *inference, uint64_t *cla
 {
 	CLEANUP(text_types_deinit) struct text_types types = { 0 };
 
-	if (inference_has_sites(inference) || !gather(&inference->layouts, &types))
+	if (inference_has_sites(inference) || !gather(inference, &types))
 		return NULL;
 	HEAP_TRY(visit(inference, &types, NULL));
 	return visit(inference, &types, claimed);
