@@ -70,6 +70,7 @@ $floor{instances} = [100, 100];    # only void pointers lead to objects, whose c
 $floor{drawing} = [99.9, 99.9];    # a number beside a union that is not its tag; points with which a struct begins by chance
 $floor{clauses} = [100, 100];    # structs cut off behind a smaller member of a union; code that looks like tables of functions
 $floor{labels} = [100, 100];    # counters before texts, that look like the header of other structs
+$floor{grids} = [100, 100];    # arrays that a struct leads to, which is what the function returns
 my $repeats = 5;
 my %sum;
 

@@ -414,6 +414,56 @@ static uint32_t last_depth(const struct module_site_type *types, size_t count)
 	return depth;
 }
 
+// True if a struct begins with another one, or with a member of the same name: code casts pointers to one of them to
+// pointers to the other.
+static bool begins_like(const struct heap_types *types, heap_type_id whole, heap_type_id part)
+{
+	const struct heap_type *type = &types->types[whole], *other = &types->types[part];
+
+	if (is_same(types, whole, part))
+		return true;
+	if (!heap_types_has_members(type) || type->members == 0 || other->members == 0)
+		return false;
+
+	const struct heap_member *member = &types->members[type->first_member];
+	const struct heap_member *same = &types->members[other->first_member];
+
+	return member->offset == 0 &&
+	       (is_same(types, heap_types_strip(types, member->type), part) ||
+		(same->offset == 0 && member->name == same->name));
+}
+
+// The structs that functions return pointers to, by their depth; HEAP_NO_TYPE: another type, or none.
+struct returned {
+	heap_type_id of[SITE_TYPE_DEPTHS];
+};
+
+static void find_returned(const struct heap_types *types, const struct module_site_type *list,
+			  size_t count, struct returned *returned)
+{
+	*returned = (struct returned){ { HEAP_NO_TYPE } };
+	for (size_t i = 0; i < count; i++) {
+		heap_type_id type = heap_types_strip(types, list[i].pointee);
+
+		if (list[i].kind == HEAP_DWARF_SITE_RETURN && list[i].depth < SITE_TYPE_DEPTHS &&
+		    heap_types_has_members(&types->types[type]) &&
+		    types->types[type].kind != HEAP_TYPE_UNION && types->types[type].size > 0)
+			returned->of[list[i].depth] = type;
+	}
+}
+
+// True if a function that is inlined into the one with a variable returns a pointer to a struct of another kind: the
+// variable has that, and the block is something that the struct leads to.
+static bool is_behind_returned(const struct heap_types *types, const struct returned *returned,
+			       uint32_t depth, heap_type_id type)
+{
+	for (uint32_t i = 0; i < depth && i < SITE_TYPE_DEPTHS; i++) {
+		if (returned->of[i] != HEAP_NO_TYPE && !begins_like(types, type, returned->of[i]))
+			return true;
+	}
+	return false;
+}
+
 // True if a type has nothing but bases and members without any data, like the allocators of C++. It has one byte, or none.
 static bool is_empty(const struct heap_types *types, heap_type_id id, unsigned depth)
 {
@@ -498,7 +548,9 @@ static struct heap_error *fill(struct capture *capture, struct module *module, u
 	struct holder result = find_result(capture, module, address);
 	heap_type_id passed = HEAP_NO_TYPE;
 	uint32_t last = last_depth(types, count);
+	struct returned returned;
 
+	find_returned(&capture->snapshot.types, types, count, &returned);
 	if (result.pointee == HEAP_NO_TYPE || result.is_receiver)
 		HEAP_TRY(improve_by_constructor(capture, address, &result));
 	if (is_internal(&capture->snapshot.types, &result)) {
@@ -514,8 +566,12 @@ static struct heap_error *fill(struct capture *capture, struct module *module, u
 	for (size_t i = 0; i < count; i++) {
 		heap_type_id type = heap_types_strip(&capture->snapshot.types, types[i].pointee);
 
+		// The text in a struct may be a copy of what a caller has.
 		if (type != HEAP_NO_TYPE && types[i].depth <= last &&
-		    (types[i].depth >= own_depth || !is_bytes(&capture->snapshot.types, type)))
+		    (is_bytes(&capture->snapshot.types, type)
+			     ? types[i].depth >= own_depth
+			     : !is_behind_returned(&capture->snapshot.types, &returned,
+						   types[i].depth, type)))
 			add(site_types,
 			    &(struct site_type){ type, types[i].depth, false, type == passed });
 	}
