@@ -290,6 +290,22 @@ static bool has_extension(const struct inference *inference, const struct hint *
 	return false;
 }
 
+// True if a hint is of a container's node, and a type has what such nodes begin with at its place: the container's own
+// end, to which pointers to nodes lead, too.
+static bool is_end_of_nodes(const struct inference *inference, const struct hint *hint,
+			    heap_type_id type)
+{
+	const struct heap_types *types = inference->layouts.types;
+	const struct heap_type *node = &types->types[hint->type];
+	const struct heap_member *first = &types->members[node->first_member];
+
+	return heap_types_has_members(node) && node->members > 0 && first->offset == 0 &&
+	       (first->flags & HEAP_MEMBER_BASE) &&
+	       strncmp(heap_types_string(types, node->name), "std::", strlen("std::")) == 0 &&
+	       inference_type_has(inference, type, layouts_strip(&inference->layouts, first->type),
+				  hint->interior);
+}
+
 enum verdict hint_ask(const struct inference *inference, const struct hint *hint, heap_type_id type)
 {
 	const struct heap_types *types = inference->layouts.types;
@@ -309,6 +325,7 @@ enum verdict hint_ask(const struct inference *inference, const struct hint *hint
 	if (inference_type_has(inference, type, hint->type, interior))
 		return VERDICT_FOR;
 	if (hint->either || has_extension(inference, hint, type) ||
+	    is_end_of_nodes(inference, hint, type) ||
 	    (interior == 0 && smaller_structs_share(&inference->layouts, type, hint->type)))
 		return VERDICT_NONE;
 	return VERDICT_AGAINST;

@@ -124,6 +124,26 @@ struct holder {
 	bool is_receiver;     // "this" of an inlined constructor, which may be that of a base
 };
 
+// True if a class begins with another one, as a base or a first member. The constructors of both get the same address.
+static bool begins_with(const struct heap_types *types, heap_type_id whole, heap_type_id part,
+			int depth)
+{
+	const struct heap_type *type = &types->types[whole];
+
+	if (depth == MAX_BASES || type->kind == HEAP_TYPE_UNION)
+		return false;
+	for (uint32_t i = 0; heap_types_has_members(type) && i < type->members; i++) {
+		const struct heap_member *member = &types->members[type->first_member + i];
+		heap_type_id inner = heap_types_strip(types, member->type);
+
+		// Only empty ones may be several, which are not asked for.
+		if (member->offset == 0 && types->types[inner].size >= types->types[part].size)
+			return is_same(types, inner, part) ||
+			       begins_with(types, inner, part, depth + 1);
+	}
+	return false;
+}
+
 // Replaces a holder by a better one.
 static void improve(const struct heap_types *types, struct holder *holder,
 		    const struct holder *other)
@@ -132,6 +152,18 @@ static void improve(const struct heap_types *types, struct holder *holder,
 	    (holder->pointee == HEAP_NO_TYPE ||
 	     (holder->is_receiver && is_all_of(types, other->pointee, holder->pointee, 0))))
 		*holder = *other;
+}
+
+// The same where both have the block's very address: of the constructors that are inlined into each other, the outermost
+// one is that of the whole.
+static void improve_at(const struct heap_types *types, struct holder *holder,
+		       const struct holder *other)
+{
+	if (holder->is_receiver && other->is_receiver &&
+	    begins_with(types, other->pointee, holder->pointee, 0))
+		*holder = *other;
+	else
+		improve(types, holder, other);
 }
 
 // The variable that has the result of a call at an address.
@@ -162,9 +194,9 @@ static struct holder find_holder(struct capture *capture, struct module *module,
 		     (in >> local->reg & 1)) ||
 		    (stored && local->kind == HEAP_DWARF_LOCATION_MEMORY &&
 		     local->address == registers.value[stored->base] + (uint64_t)stored->offset))
-			improve(&capture->snapshot.types, &result,
-				&(struct holder){ pointee_of(capture, module, local->type),
-						  strcmp(local->name, "this") == 0 });
+			improve_at(&capture->snapshot.types, &result,
+				   &(struct holder){ pointee_of(capture, module, local->type),
+						     strcmp(local->name, "this") == 0 });
 	}
 	heap_dwarf_locals_deinit(&locals);
 	return result;
@@ -286,7 +318,7 @@ static struct holder find_result(struct capture *capture, struct module *module,
 			continue;
 		next = find_holder(capture, module, address + i, code.in[i],
 				   is_stored ? &code.place : NULL);
-		improve(&capture->snapshot.types, &result, &next);
+		improve_at(&capture->snapshot.types, &result, &next);
 	}
 	return result;
 }
