@@ -17,6 +17,7 @@ my $table = Judge::heading();
 # orphans: nothing leads to any.
 # heads: void pointers lead to the bodies of texts and maps.
 # repeated: only void pointers lead to items.
+# letters: only void pointers lead to records.
 my %least = (
     bank => 99,
     boxed => 99.9,
@@ -36,6 +37,7 @@ my %least = (
     flat => 99.5,
     front => 97,
     generic => 99,
+    grids => 100,
     handles => 99,
     heads => 60,
     hierarchy => 95,
@@ -46,7 +48,9 @@ my %least = (
     items => 99.5,
     json => 35,
     kv => 70,
+    labels => 100,
     leaks => 90,
+    letters => 50,
     levels => 100,
     lisp => 15,
     lowering => 99,

@@ -16,6 +16,7 @@
 #include "lib/base/hash_table.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum {
 	MAX_DEPTH = 8,
@@ -552,17 +553,29 @@ static bool may_be_text(const struct search *search, heap_object_id object)
 	return content_is_text(inference, &content, inference_size(inference, object));
 }
 
-// True if all targets are texts.
+// True if a block may as well begin with a small number as with a text of one letter.
+static bool may_be_number(const struct search *search, heap_object_id object)
+{
+	struct content content;
+
+	content_read(search->inference, object, search->words, &content);
+	return content.count > 0 && memchr(search->words, '\0', sizeof(uint16_t));
+}
+
+// True if all targets are texts, and most are longer than numbers that look like one.
 static bool find_texts(const struct search *search, struct void_place *place)
 {
+	uint32_t numbers = 0;
+
 	place->length.type = heap_types_find(search->inference->layouts.types, "char", 0);
 	if (place->length.type == HEAP_NO_TYPE || place->kept < MIN_TAGGED)
 		return false;
 	for (uint32_t i = 0; i < place->kept; i++) {
 		if (!may_be_text(search, place->samples[i].target))
 			return false;
+		numbers += may_be_number(search, place->samples[i].target);
 	}
-	return true;
+	return numbers * 2 < place->kept;
 }
 
 // Finds the type of nearly all targets that have a name.
