@@ -187,6 +187,30 @@ static int apply(const struct option *option, char ***words)
 						       : fail(heap_error_out_of_memory());
 }
 
+// True if the name of each snapshot is another: by its number, or the time.
+static bool is_pattern(const char *file)
+{
+	for (const char *at = strchr(file, '%'); at && at[1]; at = strchr(at + 2, '%')) {
+		if (at[1] == 'N' || at[1] == 't')
+			return true;
+	}
+	return false;
+}
+
+// A file is never written to again: of many snapshots all but the first would fail.
+static int check_file(void)
+{
+	const char *file = getenv("HEAPSNAP_FILE");
+	const char *many = getenv("HEAPSNAP_EVERY")    ? "--every"
+			   : getenv("HEAPSNAP_GROWTH") ? "--growth"
+						       : NULL;
+
+	if (!many || !file || !*file || is_pattern(file))
+		return STATUS_DONE;
+	return misused("run: %s takes many snapshots, and %s is the name of one: it needs %%N",
+		       many, file);
+}
+
 static int check_wishes(const struct request *request)
 {
 	const char *end = request->names[WISH_END], *oldest = request->names[WISH_OLDEST];
@@ -201,7 +225,7 @@ static int check_wishes(const struct request *request)
 	if (request->has_no_snapshots && snapshots)
 		return misused("run: %s asks for snapshots, and --no-snapshots for none",
 			       snapshots);
-	return STATUS_DONE;
+	return check_file();
 }
 
 static int read_options(char **words, struct request *request)

@@ -46,6 +46,9 @@ refuses('no program', 2, $usage, 'run', '--');
 refuses('an unknown option', 2, qr/run: unknown option --dance$usage/, 'run', '--dance', 'true');
 refuses('an option without value', 2, qr/run: --file needs a value$usage/, 'run', '--file');
 refuses('a bad amount of content', 2, qr/run: --content many$usage/, 'run', '--content', 'many', 'true');
+refuses("one file for many, by $$_[0]", 2, qr/run: $$_[0] takes many snapshots, and 5%%N is the name of one: it needs %N$usage/,
+    'run', '--file', '5%%N', @$_, 'true')
+    for ['--growth', '10M'], ['--every', '10m'];
 refuses('a bad signal', 2, qr/run: --signal -9$usage/, 'run', '--signal=-9', 'true');
 refuses('a missing program', 1, qr/no-such-program: no such program/, 'run', 'no-such-program');
 refuses('a directory', 1, qr{/tmp: not a program}, 'run', '/tmp');
