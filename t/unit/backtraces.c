@@ -201,10 +201,27 @@ static void a_shorter_backtrace_is_the_common_part(void **state)
 	backtraces_deinit(&backtraces);
 }
 
+// allocate() has another call of malloc(), which may be that of other sizes.
+static void one_size_tells_of_another_what_is_certain(void **state)
+{
+	const struct heapsnap_kind kinds[KINDS] = {
+		{ .site = IN_MAKE, .size = 16, .backtrace = TO_SMALL },
+	};
+	struct backtraces backtraces;
+
+	(void)state;
+	read_tables(&backtraces, kinds);
+	assert_int_equal(backtraces_site(&backtraces, IN_MAKE, 16), SMALL);
+	assert_int_equal(backtraces_site(&backtraces, IN_MAKE, 8), IN_MAKE);
+	assert_int_equal(backtraces_site(&backtraces, IN_MAKE, 64), IN_MAKE);
+	backtraces_deinit(&backtraces);
+}
+
 UNIT_TESTS("backtraces", cmocka_unit_test(each_size_has_its_own_backtrace),
 	   cmocka_unit_test(sizes_that_disagree_tell_nothing_of_another),
 	   cmocka_unit_test(sizes_that_agree_tell_of_another),
 	   cmocka_unit_test(the_nearest_sizes_tell),
 	   cmocka_unit_test(earlier_blocks_tell_of_later_ones),
 	   cmocka_unit_test(sizes_that_agree_in_part_tell_that_part),
-	   cmocka_unit_test(a_shorter_backtrace_is_the_common_part))
+	   cmocka_unit_test(a_shorter_backtrace_is_the_common_part),
+	   cmocka_unit_test(one_size_tells_of_another_what_is_certain))

@@ -279,15 +279,45 @@ static uint32_t find_common(const struct backtraces *backtraces, uint32_t left, 
 	return common;
 }
 
-// True if a site is in a function that is no wrapper after all. Functions do not overlap, so that their
-// sites ascend as they do.
-static bool is_refused(const struct backtraces *backtraces, uint64_t site)
+// The number of a site in a function that is no wrapper after all, or refused_count. Functions do not overlap, so that
+// their sites ascend as they do.
+static uint32_t find_refused(const struct backtraces *backtraces, uint64_t site)
 {
 	const struct refused *refused = backtraces->refused;
 	uint32_t count = backtraces->refused_count;
 	uint32_t at = heap_partition_point(i, 0, count, refused[i].site < site);
 
-	return at < count && refused[at].site == site;
+	return at < count && refused[at].site == site ? at : count;
+}
+
+static bool is_refused(const struct backtraces *backtraces, uint64_t site)
+{
+	return find_refused(backtraces, site) < backtraces->refused_count;
+}
+
+// True if a function that is no wrapper after all allocates at other places than a site, too.
+static bool has_other_places(const struct backtraces *backtraces, uint64_t site)
+{
+	const struct refused *refused = backtraces->refused;
+	uint32_t count = backtraces->refused_count, at = find_refused(backtraces, site);
+
+	return at < count && ((at > 0 && refused[at - 1].start == refused[at].start) ||
+			      (at + 1 < count && refused[at + 1].start == refused[at].start));
+}
+
+// The innermost of the calls, from that at a site inwards, that any block of the site must come through: a function
+// which allocates at several places may have taken another way for it.
+static uint32_t find_certain(const struct backtraces *backtraces, uint32_t step, uint64_t site)
+{
+	uint32_t certain = step;
+
+	if (count_calls(backtraces, step, site) == MAX_CHAIN)
+		return step;
+	for (; backtraces->taken[step].address != site; step = backtraces->taken[step].caller) {
+		if (has_other_places(backtraces, backtraces->taken[step].address))
+			certain = backtraces->taken[step].caller;
+	}
+	return certain;
 }
 
 // The call that led to that at a site; 0 if it is not known.
@@ -338,7 +368,8 @@ static bool is_path_of(const struct backtraces *backtraces, uint32_t number, uin
 }
 
 // The backtrace of the first block of a site and size. If there is none: the calls that are common to
-// those of the two nearest sizes, a smaller and a larger one if there are both; or 0.
+// those of the two nearest sizes, a smaller and a larger one if there are both; or those that are certain if there is
+// one other size alone; or 0.
 static uint32_t find_path(const struct backtraces *backtraces, uint64_t site, uint64_t size)
 {
 	const struct path *paths = backtraces->paths, key = { .site = site, .size = size };
@@ -353,11 +384,15 @@ static uint32_t find_path(const struct backtraces *backtraces, uint64_t site, ui
 	else if (paths[at].size == size || !is_path_of(backtraces, other, site))
 		other = at + 1;
 	if (!is_path_of(backtraces, at, site))
-		return is_path_of(backtraces, other, site) ? paths[other].backtrace : 0;
+		return is_path_of(backtraces, other, site)
+			       ? find_certain(backtraces, paths[other].backtrace, site)
+			       : 0;
 	// Other sizes tell nothing more of one that is known.
-	if (!is_path_of(backtraces, other, site) ||
-	    (paths[at].size == size && paths[other].size != size))
+	if (paths[at].size == size &&
+	    (!is_path_of(backtraces, other, site) || paths[other].size != size))
 		return paths[at].backtrace;
+	if (!is_path_of(backtraces, other, site))
+		return find_certain(backtraces, paths[at].backtrace, site);
 	return find_common(backtraces, paths[at].backtrace, paths[other].backtrace, site);
 }
 
