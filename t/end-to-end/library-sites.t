@@ -105,7 +105,9 @@ int main(void)
 END
 $file = Heapsh->start("$directory/daemon", env => { HEAPSNAP_STACKS => 1 })->capture;
 my %counts = map { ($_->{site} => $_->{objects}) } @{ Heapsh::ask_json($file, 'sites') };
-is_deeply [ sort map { s/:\d+//r } keys %counts ], [ 'drop_rights (daemon.c)', 'main (daemon.c)' ], 'sites are in the program alone'
+# Whether main() has read something yet depends on the machine.
+my %functions = map { s/:\d+//r => 1 } keys %counts;
+is_deeply [ sort keys %functions ], [ 'drop_rights (daemon.c)', 'main (daemon.c)' ], 'sites are in the program alone'
     or diag join "\n", %counts;
 
 done_testing;
