@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/infer/void_meanings.h"
+
+#include "dumper/writer/infer/majority.h"
+#include "dumper/writer/scan/sites.h"
+
+#include <string.h>
+
+enum {
+	MAX_DEPTH = 8,
+	MIN_TAGGED = 4,   // targets, for their tags to count
+	TAGGED = 80,      // per cent of them
+	MIN_MEASURED = 8, // targets, for their lengths to count
+	MIN_EQUAL = 16,   // targets of one size, for their lengths to count
+	MIN_VOTERS = 5,   // targets with a name, for the others to have it
+	AGREEING = 95,    // per cent of them
+	MIN_HANDLED = 8,  // targets, for a callback to tell their type by its size alone
+};
+
+static bool are_enough(uint32_t part, uint32_t all, uint32_t per_cent)
+{
+	return part * UINT64_C(100) >= all * (uint64_t)per_cent;
+}
+
+static bool are_tagged(const struct void_search *search, const struct void_place *place)
+{
+	uint32_t tagged = 0;
+
+	for (uint32_t i = 0; i < place->kept; i++)
+		tagged += enum_tags_fit(search->inference, place->samples[i].target, search->words)
+				  .fit != LAYOUT_NONE;
+	return place->kept >= MIN_TAGGED && are_enough(tagged, place->kept, TAGGED);
+}
+
+// True if nearly all targets have their own length at a place. If all are of one size, there have to be many.
+static bool are_measured(const struct void_search *search, const struct void_place *place,
+			 const struct self_length *length)
+{
+	uint32_t measured = 0;
+	bool have_sizes = false;
+
+	for (uint32_t i = 0; i < place->kept; i++) {
+		measured += self_lengths_hold(search->inference, length, place->samples[i].target);
+		have_sizes |= inference_size(search->inference, place->samples[i].target) !=
+			      inference_size(search->inference, place->samples[0].target);
+	}
+	return (have_sizes || place->kept >= MIN_EQUAL) &&
+	       are_enough(measured, place->kept, AGREEING);
+}
+
+// Finds the only struct whose length the targets have.
+static bool find_length(const struct void_search *search, struct void_place *place)
+{
+	uint32_t found = 0;
+
+	for (size_t i = 0; place->kept >= MIN_MEASURED && i < search->lengths.count; i++) {
+		if (!are_measured(search, place, &search->lengths.items[i]))
+			continue;
+		place->length = search->lengths.items[i];
+		found++;
+	}
+	return found == 1;
+}
+
+// Finds out if the targets are bytes.
+static bool find_bytes(const struct void_search *search, struct void_place *place)
+{
+	const struct inference *inference = search->inference;
+
+	place->length.type = heap_types_find(inference->layouts.types, "char", 0);
+	return place->length.type != HEAP_NO_TYPE &&
+	       byte_lengths_find(inference, place->type, place->offset, place->samples, place->kept,
+				 &place->number);
+}
+
+// True if a block is a text, or may be one.
+static bool may_be_text(const struct void_search *search, heap_object_id object)
+{
+	const struct inference *inference = search->inference;
+	struct content content;
+
+	if (!claims_lack(&inference->claims, object))
+		return layouts_is_character(&inference->layouts, inference_type(inference, object));
+	content_read(inference, object, search->words, &content);
+	return content_is_text(inference, &content, inference_size(inference, object));
+}
+
+// True if a block may as well begin with a small number as with a text of one letter.
+static bool may_be_number(const struct void_search *search, heap_object_id object)
+{
+	struct content content;
+
+	content_read(search->inference, object, search->words, &content);
+	return content.count > 0 && memchr(search->words, '\0', sizeof(uint16_t));
+}
+
+// True if all targets are texts, and most are longer than numbers that look like one.
+static bool find_texts(const struct void_search *search, struct void_place *place)
+{
+	uint32_t numbers = 0;
+
+	place->length.type = heap_types_find(search->inference->layouts.types, "char", 0);
+	if (place->length.type == HEAP_NO_TYPE || place->kept < MIN_TAGGED)
+		return false;
+	for (uint32_t i = 0; i < place->kept; i++) {
+		if (!may_be_text(search, place->samples[i].target))
+			return false;
+		numbers += may_be_number(search, place->samples[i].target);
+	}
+	return numbers * 2 < place->kept;
+}
+
+// Finds the type of nearly all targets that have a name.
+static bool find_vote(const struct void_search *search, struct void_place *place)
+{
+	const struct inference *inference = search->inference;
+	struct majority majority = { 0 };
+	uint32_t voters = 0, votes = 0;
+	heap_type_id elected;
+
+	for (uint32_t i = 0; i < place->kept; i++) {
+		heap_type_id type = inference_type(inference, place->samples[i].target);
+
+		if (!claims_are_good(&inference->claims, place->samples[i].target))
+			continue;
+		voters++;
+		majority_add(&majority, type);
+	}
+	elected = (heap_type_id)majority.value;
+	for (uint32_t i = 0; i < place->kept; i++)
+		votes += inference_type(inference, place->samples[i].target) == elected &&
+			 claims_are_good(&inference->claims, place->samples[i].target);
+	place->length.type = elected;
+	place->is_partial = voters < place->kept;
+	return voters >= MIN_VOTERS && voters * 2 >= place->kept &&
+	       are_enough(votes, voters, AGREEING) &&
+	       layouts_is_compound(&inference->layouts, elected);
+}
+
+// True if nearly all targets may be of a type. Where sizes are not exact, contents speak for it, or there are many.
+static bool may_all_be(const struct void_search *search, const struct void_place *place,
+		       heap_type_id type)
+{
+	const struct inference *inference = search->inference;
+	uint32_t agreeing = 0, proving = 0;
+
+	for (uint32_t i = 0; i < place->kept; i++) {
+		heap_object_id target = place->samples[i].target;
+		struct layout_claim claim = inference_fit(inference, type, target);
+		struct content content;
+		int score;
+
+		if (claim.fit == LAYOUT_NONE || claim.elements != 1 ||
+		    hints_ask(inference, target, type) == VERDICT_AGAINST ||
+		    (claims_are_good(&inference->claims, target) &&
+		     inference_type(inference, target) != type))
+			continue;
+		content_read(inference, target, search->words, &content);
+		score = content_score(inference, &content, type, 1);
+		agreeing += score >= 0;
+		proving += score > 0 || inference_slack(inference, target) == 0;
+	}
+	return (proving > 0 || place->kept >= MIN_HANDLED) &&
+	       are_enough(agreeing, place->kept, AGREEING);
+}
+
+// True if a type is what has the pointer, or a part of that: functions get such, too. What std::function calls gets the
+// union in it that has the pointer to the functor.
+static bool has_pointer(const struct layouts *layouts, const struct void_place *place,
+			heap_type_id type)
+{
+	uint64_t size = layouts_size(layouts, type);
+
+	if (type == place->type)
+		return true;
+	for (uint64_t before = 0; before < size && before <= place->offset; before += 8) {
+		if (layouts_has(layouts, place->type, type, place->offset - before))
+			return true;
+	}
+	return false;
+}
+
+// Finds the structs that a function, or those of a table, handle and that the targets may be. @return false: several
+static bool add_handled(const struct void_search *search, const struct void_place *place,
+			const struct method_table *functions, heap_type_id *found)
+{
+	const struct inference *inference = search->inference;
+	const struct method_tables *tables = &inference->pointer_tags.tables;
+
+	for (uint32_t i = 0; functions && i < functions->receivers; i++) {
+		heap_type_id type = tables->receivers.items[functions->first_receiver + i].type;
+
+		if (type == *found || !layouts_is_compound(&inference->layouts, type) ||
+		    has_pointer(&inference->layouts, place, type) ||
+		    !may_all_be(search, place, type))
+			continue;
+		if (*found != HEAP_NO_TYPE)
+			return false;
+		*found = type;
+	}
+	return true;
+}
+
+// Likewise those of the functions of the containers on the path of a context.
+static bool add_handled_by_context(const struct void_search *search, const struct void_place *place,
+				   heap_type_id *found)
+{
+	const struct method_tables *tables = &search->inference->pointer_tags.tables;
+	const struct void_context *context =
+		void_contexts_get(&search->contexts, (uint32_t)place->callback);
+
+	for (int depth = 0; context && depth < MAX_DEPTH; depth++) {
+		for (uint32_t i = 0; i < context->count; i++) {
+			if (!add_handled(search, place,
+					 method_tables_find_callback(tables, context->functions[i]),
+					 found))
+				return false;
+		}
+		context = void_contexts_get(&search->contexts, context->parent);
+	}
+	return true;
+}
+
+// Likewise those that a function was instantiated for.
+static bool add_instantiated(const struct void_search *search, const struct void_place *place,
+			     heap_type_id *found)
+{
+	size_t count;
+	const heap_type_id *types = template_arguments_find(&search->inference->template_arguments,
+							    place->callback, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		if (types[i] == *found ||
+		    has_pointer(&search->inference->layouts, place, types[i]) ||
+		    !may_all_be(search, place, types[i]))
+			continue;
+		if (*found != HEAP_NO_TYPE)
+			return false;
+		*found = types[i];
+	}
+	return true;
+}
+
+// Finds the only struct that the callback, the functions of a table, or of containers, handle and that the targets may be.
+static bool find_handled(const struct void_search *search, struct void_place *place)
+{
+	const struct method_tables *tables = &search->inference->pointer_tags.tables;
+	const struct method_table *functions = NULL;
+	heap_type_id found = HEAP_NO_TYPE;
+	bool is_clear;
+
+	if (place->callback & VOID_CONTEXT) {
+		is_clear = add_handled_by_context(search, place, &found);
+	} else {
+		if (place->callback != 0)
+			functions = method_tables_find_callback(tables, place->callback);
+		if (place->callback != 0 && !functions)
+			functions = method_tables_find(tables, place->callback);
+		is_clear = add_handled(search, place, functions, &found);
+		if (is_clear && found == HEAP_NO_TYPE)
+			is_clear = add_instantiated(search, place, &found);
+	}
+	if (!is_clear)
+		found = HEAP_NO_TYPE;
+	place->length.type = found;
+	place->is_handled = found != HEAP_NO_TYPE;
+	return place->is_handled;
+}
+
+// True if the type of a block may be known: not if its code has no debug information.
+static bool may_be_known(const struct capture *capture, heap_object_id object)
+{
+	return sites_has_types(capture,
+			       capture->site_of_kind[objects_kind(&capture->objects, object)]);
+}
+
+// Finds the type by the contents of targets, if none has a name.
+HEAP_MUST_CHECK
+static struct heap_error *find_content(struct void_search *search, struct void_place *place,
+				       bool *is_found)
+{
+	struct inference *inference = search->inference;
+
+	*is_found = false;
+	search->values.count = 0;
+	for (uint32_t i = 0; i < place->kept; i++) {
+		heap_object_id target = place->samples[i].target;
+
+		if (inference->claims.rank[target] != RANK_NONE ||
+		    pools_have(&inference->pools, target) ||
+		    !may_be_known(inference->capture, target))
+			return NULL;
+		HEAP_TRY(heap_array_append(
+			&search->values,
+			((struct deep_value){ target, 0, inference_size(inference, target),
+					      inference_slack(inference, target) })));
+	}
+	if (!search->deep.inference)
+		HEAP_TRY(deep_content_init(&search->deep, inference));
+	place->length.type = deep_content_choose(&search->deep, &search->values, false);
+	// Those of one context are few, so that they agree with something far by chance.
+	*is_found = place->length.type != HEAP_NO_TYPE &&
+		    (!(place->callback & VOID_CONTEXT) ||
+		     deep_content_is_near(&search->deep, place->length.type));
+	return NULL;
+}
+
+// Finds out if targets are among the structs that the pointer is cast to. Where nearly all are, and of one type, there
+// are hardly any others; else size or contents have to speak for each.
+static bool find_casts(const struct void_search *search, struct void_place *place)
+{
+	heap_type_id type = HEAP_NO_TYPE;
+	uint32_t known = 0;
+
+	place->casts = void_casts_gather(search->inference, place->type, place->offset);
+	place->is_mixed = false;
+	for (uint32_t i = 0; place->casts.count > 0 && i < place->kept; i++) {
+		struct void_cast_choice choice = void_casts_choose(
+			search->inference, &place->casts, place->samples[i].target, search->words);
+
+		if (choice.claim.fit == LAYOUT_NONE && !choice.is_ambiguous)
+			continue;
+		place->is_mixed |= choice.is_ambiguous || (known > 0 && choice.claim.type != type);
+		type = choice.claim.type;
+		known++;
+	}
+	place->is_partial = !are_enough(known, place->kept, AGREEING);
+	return known > 0;
+}
+
+static void means_cast(struct void_place *place)
+{
+	place->meaning = MEANS_CAST;
+	// It is no vote, which siblings that are something else would take away.
+	place->rank = RANK_EMBEDDED;
+}
+
+// Finds a meaning where nothing but the contents of the targets tells it.
+HEAP_MUST_CHECK
+static struct heap_error *find_meaning_by_content(struct void_search *search,
+						  struct void_place *place, bool *is_found)
+{
+	*is_found = true;
+	if (find_bytes(search, place)) {
+		place->meaning = MEANS_BYTES;
+		place->rank = RANK_TEXT;
+		return NULL;
+	}
+	if (search->void_pointer != HEAP_NO_TYPE &&
+	    void_arrays_find(&place->arrays, search->inference, search->void_pointer,
+			     search->words)) {
+		place->meaning = MEANS_POINTERS;
+		place->length.type = search->void_pointer;
+		place->rank = RANK_ARRAY;
+		return NULL;
+	}
+	if (find_texts(search, place)) {
+		place->meaning = MEANS_TEXT;
+		place->rank = RANK_TEXT;
+		return NULL;
+	}
+	HEAP_TRY(find_content(search, place, is_found));
+	if (*is_found)
+		place->meaning = MEANS_TYPE;
+	return NULL;
+}
+
+struct heap_error *void_meanings_find(struct void_search *search, struct void_place *place)
+{
+	bool is_found = false, has_casts;
+
+	if (place->kept == 0)
+		return NULL;
+	place->rank = RANK_VOTE;
+	if (are_tagged(search, place)) {
+		place->meaning = MEANS_TAGGED;
+		place->rank = RANK_TAG;
+		return NULL;
+	}
+	if (find_length(search, place)) {
+		place->meaning = MEANS_LENGTH;
+		return NULL;
+	}
+	if (find_vote(search, place) || find_handled(search, place)) {
+		place->meaning = MEANS_TYPE;
+		return NULL;
+	}
+	// They lead to parts of blocks. A struct with an array of any length would fit those whose first part one leads to.
+	if (place->inner > place->pointers)
+		return NULL;
+	has_casts = find_casts(search, place);
+	if (has_casts && !place->is_partial) {
+		means_cast(place);
+		return NULL;
+	}
+	if (!search->by_content)
+		return NULL;
+	HEAP_TRY(find_meaning_by_content(search, place, &is_found));
+	if (!is_found && has_casts)
+		means_cast(place);
+	return NULL;
+}
+
+struct layout_claim void_meanings_fit(const struct void_search *search,
+				      const struct void_place *place,
+				      const struct void_pointer *pointer)
+{
+	const struct inference *inference = search->inference;
+	heap_object_id target = pointer->target;
+	const struct layout_claim none = { LAYOUT_NONE, HEAP_NO_TYPE, 0 };
+	struct layout_claim claim;
+	struct content content;
+
+	if (place->meaning == MEANS_TAGGED)
+		return enum_tags_fit(inference, target, search->words);
+	if (place->meaning == MEANS_LENGTH && !self_lengths_hold(inference, &place->length, target))
+		return none;
+	if (pools_have(&inference->pools, target))
+		return none;
+	if (place->meaning == MEANS_BYTES)
+		return byte_lengths_hold(inference, &place->number,
+					 &(struct byte_pointer){ pointer->value, target })
+			       ? (struct layout_claim){ LAYOUT_TEXT, place->length.type,
+							inference_size(inference, target) }
+			       : none;
+	if (place->meaning == MEANS_POINTERS)
+		return void_arrays_hold(inference, target, search->words)
+			       ? (struct layout_claim){ LAYOUT_ARRAY, place->length.type,
+							inference_size(inference, target) / 8 }
+			       : none;
+	if (place->meaning == MEANS_TEXT)
+		return may_be_text(search, target)
+			       ? (struct layout_claim){ LAYOUT_TEXT, place->length.type,
+							inference_size(inference, target) }
+			       : none;
+	if (place->meaning == MEANS_CAST) {
+		struct void_cast_choice choice =
+			void_casts_choose(inference, &place->casts, target, search->words);
+
+		return choice.is_likely || !(place->is_partial || place->is_mixed) ? choice.claim
+										   : none;
+	}
+	claim = inference_fit(inference, place->length.type, target);
+	if (claim.fit == LAYOUT_NONE)
+		return none;
+	content_read(inference, target, search->words, &content);
+	return content_score(inference, &content, claim.type, claim.elements) >= 0 ? claim : none;
+}
