@@ -14,8 +14,10 @@ static const uint64_t START_TOLERANCE = 2000000000; // ns; no pid comes back tha
 
 bool heap_knows_births(const struct heap_snapshot *snapshot)
 {
-	// Blocks of allocators beside malloc have none.
-	return snapshot->info.origin == HEAP_ORIGIN_LIBRARY && !*snapshot->info.allocators;
+	// Blocks of allocators beside malloc have none. A snapshot that no file has may have no such text at all.
+	const char *allocators = snapshot->info.allocators;
+
+	return snapshot->info.origin == HEAP_ORIGIN_LIBRARY && !(allocators && *allocators);
 }
 
 static bool is_one_start(const struct heap_info *a, const struct heap_info *b)
