@@ -35,22 +35,25 @@ sub ask_all {
 
 for my $spare (0, $pages) {
     reserve($pages + $spare);
-    plan skip_all => 'no huge pages can be had' if reserved() != $pages + $spare;
+    my $got = reserved();
     for my $way ('attached', 'run') {
-        subtest "$way, $spare pages free" => sub {
-            my $program = Heapsh->start('taken-pages', args => [$pages], $way eq 'run' ? () : (bare => 1));
-            my $file = $way eq 'run' ? $program->capture : $program->attach_and_finish;
-            my ($text, $info, $leaks) = ask_all($file);
-            if ($spare) {
-                is $info->{lost_bytes}, 0, 'all pages are there';
-                unlike $text, qr/^taken off/m, 'of which info says nothing';
-            } else {
-                is $info->{lost_bytes}, $pages << 21, 'pages are lost';
-                like $text, qr/^taken off 8\.0 MiB of huge pages/m, 'of which info tells';
-            }
-            is $leaks->{direct}{objects} // 0, 0, 'nothing is leaked';
-            $program->finish if $way eq 'run';
-        };
+      SKIP: {
+            skip "$got huge pages can be had, not " . ($pages + $spare), 1 if $got != $pages + $spare;
+            subtest "$way, $spare pages free" => sub {
+                my $program = Heapsh->start('taken-pages', args => [$pages], $way eq 'run' ? () : (bare => 1));
+                my $file = $way eq 'run' ? $program->capture : $program->attach_and_finish;
+                my ($text, $info, $leaks) = ask_all($file);
+                if ($spare) {
+                    is $info->{lost_bytes}, 0, 'all pages are there';
+                    unlike $text, qr/^taken off/m, 'of which info says nothing';
+                } else {
+                    is $info->{lost_bytes}, $pages << 21, 'pages are lost';
+                    like $text, qr/^taken off 8\.0 MiB of huge pages/m, 'of which info tells';
+                }
+                is $leaks->{direct}{objects} // 0, 0, 'nothing is leaked';
+                $program->finish if $way eq 'run';
+            };
+        }
     }
 }
 done_testing;

@@ -36,7 +36,7 @@ int main(int argc, char **argv)
 		memory[words / BLOCKS * i + 1] = (uintptr_t)malloc(100);
 	puts("ready");
 	fflush(stdout);
-	for (uintptr_t round = 1; poll(&input, 1, 1) == 0; round++) {
+	for (uintptr_t round = 1; poll(&input, 1, 1) <= 0; round++) {
 		for (size_t i = 0; i < pages; i++)
 			memory[i * (HUGE_PAGE / sizeof(*memory))] = round;
 	}
