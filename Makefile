@@ -219,6 +219,7 @@ $(BUILD)/t/unit/names.t: $(BUILD)/dumper/command/names.o
 $(BUILD)/t/unit/blocks.t $(BUILD)/t/unit/mimalloc.t: $(WALKS:%.c=$(BUILD)/%.o)
 $(BUILD)/t/unit/foreign_memory.t: $(WALKS:%.c=$(BUILD)/%.o) $(BUILD)/dumper/writer/scan/foreign_memory.o
 $(BUILD)/t/unit/objects.t: $(WALKS:%.c=$(BUILD)/%.o) $(BUILD)/dumper/writer/scan/names.o
+$(BUILD)/t/unit/holders.t: $(addprefix $(BUILD)/dumper/writer/,base/progress.o infer/holders.o scan/names.o)
 $(BUILD)/t/unit/sparse_column.t: $(BUILD)/dumper/writer/base/sparse_column.o
 $(BUILD)/t/unit/claim_queue.t: $(BUILD)/dumper/writer/infer/claim_queue.o
 $(BUILD)/t/unit/backtraces.t: $(WALKS:%.c=$(BUILD)/%.o) $(BUILD)/dumper/writer/scan/backtraces.o

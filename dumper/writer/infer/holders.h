@@ -14,12 +14,15 @@
 
 struct holders {
 	const struct names *names;
-	bool *are_held; /**< [names->count] by number: objects of the name are holders */
+	bool *are_held; /**< [name_count] by number: objects of the name are holders */
+	uint32_t name_count;
+	bool *are_types; /**< [type_count] for names that are given while holders are visited */
+	size_t type_count;
 	heap_object_id objects;
 };
 
 /**
- * Finds the names of holders. No object may get another name while they are visited; claims may wait.
+ * Finds the names of holders.
  *
  * @param are_types  [types] true for those that a search is about; HEAP_NO_TYPE is none of them
  */
@@ -29,6 +32,18 @@ struct heap_error *holders_init(struct holders *holders, const struct inference 
 
 void holders_deinit(struct holders *holders);
 
+/** True if objects with a name are holders, by its type. */
+bool holders_have_name(const struct holders *holders, uint32_t number);
+
+/** True if an object is a holder. */
+static inline bool holders_have(const struct holders *holders, heap_object_id object)
+{
+	uint32_t number = names_number(holders->names, object);
+
+	return number < holders->name_count ? holders->are_held[number]
+					    : holders_have_name(holders, number);
+}
+
 /** The first holder from an object on; the number of objects if there is none, or the time is up. */
 static inline heap_object_id holders_next(const struct holders *holders, heap_object_id object)
 {
@@ -36,7 +51,7 @@ static inline heap_object_id holders_next(const struct holders *holders, heap_ob
 
 	if (progress_is_late())
 		return holders->objects;
-	while (next < holders->objects && !holders->are_held[names_number(holders->names, next)])
+	while (next < holders->objects && !holders_have(holders, next))
 		next++;
 	progress_steps(next - object + 1);
 	return next;
