@@ -61,7 +61,8 @@ sub is_taken_as_nobody {
     mkdir $own;
     chmod 0777, $own;
     my $before = limit_of($pid);
-    my $said = `setpriv --reuid 65534 --regid 65534 --clear-groups $build/heapsnap attach --types none --file $file $pid 2>&1`;
+    my $public = Heapsh::public_build();
+    my $said = `setpriv --reuid 65534 --regid 65534 --clear-groups $public/heapsnap attach --types none --file $file $pid 2>&1`;
     is eval { Heapsh::ask_json($file, 'info')->{objects} }, 100, "$name: its blocks" or diag $said;
     is limit_of($pid), $before, "$name: its limit is as before";
 }
