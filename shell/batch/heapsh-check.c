@@ -142,7 +142,7 @@ struct run {
 static bool is_program(const char *path)
 {
 	struct stat status;
-	// What a pipe gives could not be read again.
+	// A pipe gives its bytes only once.
 	bool is_file = stat(path, &status) == 0 && S_ISREG(status.st_mode);
 	CLEANUP_FILE FILE *file = is_file ? fopen(path, "re") : NULL;
 	char start[4] = { 0 };

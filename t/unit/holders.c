@@ -11,7 +11,6 @@ enum {
 	TYPES = 3,
 };
 
-static const bool are_types[TYPES] = { [WANTED] = true };
 static struct capture capture;
 static struct heap_types types;
 static struct inference inference;
@@ -38,6 +37,13 @@ static void give(heap_object_id object, heap_type_id type, uint64_t elements)
 	assert_null(names_set(&capture.names, object, type, elements, HEAP_EVIDENCE_POINTER));
 }
 
+static void begin(struct holders *holders)
+{
+	assert_null(holders_init(holders, &inference));
+	holders->are_types[WANTED] = true;
+	holders_begin(holders);
+}
+
 static void objects_of_wanted_types_are_found(void **state)
 {
 	struct holders holders;
@@ -46,7 +52,7 @@ static void objects_of_wanted_types_are_found(void **state)
 	give(3, WANTED, 1);
 	give(4, OTHER, 1);
 	give(7, WANTED, 2);
-	assert_null(holders_init(&holders, &inference, are_types));
+	begin(&holders);
 	assert_int_equal(holders_next(&holders, 0), 3);
 	assert_int_equal(holders_next(&holders, 4), 7);
 	assert_int_equal(holders_next(&holders, 8), OBJECTS);
@@ -60,7 +66,7 @@ static void new_names_are_asked_for_their_type(void **state)
 
 	(void)state;
 	give(3, WANTED, 1);
-	assert_null(holders_init(&holders, &inference, are_types));
+	begin(&holders);
 	for (heap_object_id i = 10; i < 50; i++)
 		give(i, i == 20 ? WANTED : OTHER, i);
 	assert_int_equal(holders_next(&holders, 4), 20);

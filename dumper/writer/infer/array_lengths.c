@@ -220,18 +220,18 @@ static struct heap_error *visit_samples(struct search *search)
 	struct inference *inference = search->inference;
 	size_t types = inference->layouts.types->count;
 	CLEANUP(holders_deinit) struct holders holders = { 0 };
-	CLEANUP_FREE bool *are_types = calloc(types + 1, sizeof(*are_types));
 	CLEANUP_FREE struct sampler *samplers = malloc((types + 1) * sizeof(*samplers));
 	const uint32_t *counts;
 
-	if (!are_types || !samplers)
+	if (!samplers)
 		return heap_error_out_of_memory();
+	HEAP_TRY(holders_init(&holders, inference));
 	HEAP_TRY(inference_count_types(inference, &counts));
 	for (heap_type_id id = 1; id < types; id++) {
-		are_types[id] = counts[id] > 0 && may_have_places(inference, id);
+		holders.are_types[id] = counts[id] > 0 && may_have_places(inference, id);
 		samplers[id] = sampler_of(counts[id] / HOLDERS + 1);
 	}
-	HEAP_TRY(holders_init(&holders, inference, are_types));
+	holders_begin(&holders);
 	for (heap_object_id i = holders_next(&holders, 0); i < holders.objects;
 	     i = holders_next(&holders, i + 1)) {
 		if (sampler_takes(&samplers[inference_type(inference, i)]))
@@ -284,16 +284,13 @@ static struct heap_error *visit_lengths(struct search *search)
 {
 	struct inference *inference = search->inference;
 	CLEANUP(holders_deinit) struct holders holders = { 0 };
-	CLEANUP_FREE bool *are_types =
-		calloc((size_t)inference->layouts.types->count + 1, sizeof(*are_types));
 
-	if (!are_types)
-		return heap_error_out_of_memory();
+	HEAP_TRY(holders_init(&holders, inference));
 	for (size_t i = 0; i < search->places.count; i++) {
 		if (search->places.items[i].length)
-			are_types[search->places.items[i].type] = true;
+			holders.are_types[search->places.items[i].type] = true;
 	}
-	HEAP_TRY(holders_init(&holders, inference, are_types));
+	holders_begin(&holders);
 	for (heap_object_id i = holders_next(&holders, 0); i < holders.objects;
 	     i = holders_next(&holders, i + 1))
 		HEAP_TRY(visit_holder(search, i, claim_target));

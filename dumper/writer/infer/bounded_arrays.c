@@ -22,13 +22,13 @@ struct bounds {
 
 struct search {
 	struct inference *inference;
-	bool *has_bounds; // [types]
+	struct holders holders; // of types with bounds
 	uint64_t *claimed;
 };
 
 static void release(struct search *search)
 {
-	free(search->has_bounds);
+	holders_deinit(&search->holders);
 }
 
 // --- places --------------------------------------------------------------------
@@ -79,7 +79,7 @@ static void note_type(struct search *search, heap_type_id type)
 			run = 1;
 		last = element;
 	}
-	search->has_bounds[type] = run == BOUNDS;
+	search->holders.are_types[type] = run == BOUNDS;
 }
 
 // Looks at the types of which there are objects. @param found  if any of them has such pointers
@@ -90,13 +90,11 @@ static struct heap_error *note_types(struct search *search, bool *found)
 	const uint32_t *counts;
 
 	HEAP_TRY(inference_count_types(search->inference, &counts));
-	search->has_bounds = calloc((size_t)layouts->types->count + 1, sizeof(*search->has_bounds));
-	if (!search->has_bounds)
-		return heap_error_out_of_memory();
+	HEAP_TRY(holders_init(&search->holders, search->inference));
 	for (heap_type_id type = 1; type < layouts->types->count; type++) {
 		if (counts[type] > 0 && layouts_is_compound(layouts, type))
 			note_type(search, type);
-		*found |= search->has_bounds[type];
+		*found |= search->holders.are_types[type];
 	}
 	return NULL;
 }
@@ -255,16 +253,16 @@ static struct heap_error *visit_roots(struct search *search)
 struct heap_error *bounded_arrays_claim(struct inference *inference, uint64_t *claimed)
 {
 	CLEANUP(release) struct search search = { .inference = inference, .claimed = claimed };
-	CLEANUP(holders_deinit) struct holders holders = { 0 };
+	const struct holders *holders = &search.holders;
 	bool found = false;
 
 	HEAP_TRY(visit_roots(&search));
 	HEAP_TRY(note_types(&search, &found));
 	if (!found)
 		return NULL;
-	HEAP_TRY(holders_init(&holders, inference, search.has_bounds));
-	for (heap_object_id i = holders_next(&holders, 0); i < holders.objects;
-	     i = holders_next(&holders, i + 1))
+	holders_begin(&search.holders);
+	for (heap_object_id i = holders_next(holders, 0); i < holders->objects;
+	     i = holders_next(holders, i + 1))
 		HEAP_TRY(visit_object(&search, i));
 	return NULL;
 }

@@ -128,17 +128,14 @@ static struct heap_error *note_all(struct inference *inference, uint8_t *plain)
 {
 	struct flagged_pointers *pointers = &inference->flagged_pointers;
 	CLEANUP(holders_deinit) struct holders holders = { 0 };
-	CLEANUP_FREE bool *is_holder =
-		calloc((size_t)inference->layouts.types->count + 1, sizeof(*is_holder));
 
-	if (!is_holder)
-		return heap_error_out_of_memory();
+	HEAP_TRY(holders_init(&holders, inference));
 	for (size_t i = 0; i < pointers->groups.count; i++) {
-		is_holder[pointers->groups.items[i].holder] = true;
+		holders.are_types[pointers->groups.items[i].holder] = true;
 		pointers->groups.items[i].plain = 0;
 		pointers->groups.items[i].kept = pointers->groups.items[i].shared = 0;
 	}
-	HEAP_TRY(holders_init(&holders, inference, is_holder));
+	holders_begin(&holders);
 	for (heap_object_id i = holders_next(&holders, 0); i < holders.objects;
 	     i = holders_next(&holders, i + 1))
 		HEAP_TRY(note_object(inference, i, plain));

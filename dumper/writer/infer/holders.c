@@ -2,7 +2,6 @@
 #include "dumper/writer/infer/holders.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 bool holders_have_name(const struct holders *holders, uint32_t number)
 {
@@ -11,8 +10,7 @@ bool holders_have_name(const struct holders *holders, uint32_t number)
 	return type != HEAP_NO_TYPE && type < holders->type_count && holders->are_types[type];
 }
 
-struct heap_error *holders_init(struct holders *holders, const struct inference *inference,
-				const bool *are_types)
+struct heap_error *holders_init(struct holders *holders, const struct inference *inference)
 {
 	const struct names *names = &inference->capture->names;
 	const size_t types = inference->layouts.types->count;
@@ -25,12 +23,13 @@ struct heap_error *holders_init(struct holders *holders, const struct inference 
 		.type_count = types,
 		.objects = inference->capture->objects.count,
 	};
-	if (!holders->are_held || !holders->are_types)
-		return heap_error_out_of_memory();
-	memcpy(holders->are_types, are_types, types * sizeof(*are_types));
-	for (uint32_t i = 0; i < names->count; i++)
+	return holders->are_held && holders->are_types ? NULL : heap_error_out_of_memory();
+}
+
+void holders_begin(struct holders *holders)
+{
+	for (uint32_t i = 0; i < holders->name_count; i++)
 		holders->are_held[i] = holders_have_name(holders, i);
-	return NULL;
 }
 
 void holders_deinit(struct holders *holders)

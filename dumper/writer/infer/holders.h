@@ -16,19 +16,17 @@ struct holders {
 	const struct names *names;
 	bool *are_held; /**< [name_count] by number: objects of the name are holders */
 	uint32_t name_count;
-	bool *are_types; /**< [type_count] for names that are given while holders are visited */
+	bool *are_types; /**< [type_count] the caller's: those that the search is about, not HEAP_NO_TYPE */
 	size_t type_count;
 	heap_object_id objects;
 };
 
-/**
- * Finds the names of holders.
- *
- * @param are_types  [types] true for those that a search is about; HEAP_NO_TYPE is none of them
- */
+/** Begins with no type. Those that the search is about are set in are_types, before holders_begin(). */
 HEAP_MUST_CHECK
-struct heap_error *holders_init(struct holders *holders, const struct inference *inference,
-				const bool *are_types);
+struct heap_error *holders_init(struct holders *holders, const struct inference *inference);
+
+/** Finds the names of holders. Those that are given while holders are visited are asked for their type. */
+void holders_begin(struct holders *holders);
 
 void holders_deinit(struct holders *holders);
 

@@ -452,18 +452,17 @@ struct heap_error *union_groups_holders(struct inference *inference, struct hold
 					heap_object_id *count)
 {
 	size_t types = inference->layouts.types->count;
-	CLEANUP_FREE bool *are_types = calloc(types + 1, sizeof(*are_types));
 	const uint32_t *counts;
 
-	if (!are_types)
-		return heap_error_out_of_memory();
+	HEAP_TRY(holders_init(holders, inference));
 	HEAP_TRY(inference_count_types(inference, &counts));
 	*count = 0;
 	for (heap_type_id id = 1; id < types; id++) {
-		are_types[id] = counts[id] > 0 && union_choices_concern(inference, id);
-		*count += are_types[id] ? counts[id] : 0;
+		holders->are_types[id] = counts[id] > 0 && union_choices_concern(inference, id);
+		*count += holders->are_types[id] ? counts[id] : 0;
 	}
-	return holders_init(holders, inference, are_types);
+	holders_begin(holders);
+	return NULL;
 }
 
 struct heap_error *union_groups_gather(struct union_lesson *lesson)

@@ -2,7 +2,7 @@
 #ifndef VOID_MEANINGS_H
 #define VOID_MEANINGS_H
 
-/** What the void pointers of a place lead to, by the samples of their targets. */
+/** Meanings: what the void pointers of a place lead to, by the samples of their targets. */
 
 #include "dumper/writer/infer/void_places.h"
 

@@ -185,14 +185,12 @@ static struct heap_error *visit_objects(struct void_search *search, void_visitor
 {
 	struct inference *inference = search->inference;
 	size_t types = inference->layouts.types->count;
-	CLEANUP_FREE bool *are_types = calloc(types + 1, sizeof(*are_types));
 	CLEANUP(holders_deinit) struct holders holders = { 0 };
 
-	if (!are_types)
-		return heap_error_out_of_memory();
+	HEAP_TRY(holders_init(&holders, inference));
 	for (heap_type_id id = 0; id < types; id++)
-		are_types[id] = search->voids[id] == VOIDS_SOME;
-	HEAP_TRY(holders_init(&holders, inference, are_types));
+		holders.are_types[id] = search->voids[id] == VOIDS_SOME;
+	holders_begin(&holders);
 	for (heap_object_id i = holders_next(&holders, 0); i < holders.objects;
 	     i = holders_next(&holders, i + 1)) {
 		uint64_t prefix = inference_prefix(inference, i);
