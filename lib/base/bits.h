@@ -17,6 +17,11 @@ static inline void heap_bit_set(uint8_t *bits, uint32_t at)
 	bits[at / 8] |= (uint8_t)(1 << at % 8);
 }
 
+static inline void heap_bit_clear(uint8_t *bits, uint32_t at)
+{
+	bits[at / 8] &= (uint8_t) ~(1 << at % 8);
+}
+
 /** The number of bits that are set. gcc calls a function for that, as the first x86-64 processors had no instruction. */
 static inline uint32_t heap_bits_count(uint64_t bits)
 {

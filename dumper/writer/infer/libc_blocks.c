@@ -87,13 +87,17 @@ struct heap_error *libc_blocks_add_types(struct capture *capture)
 	return base_types_find_char(&capture->snapshot.types, &ignored);
 }
 
-static void set_types(uint8_t *bits, const struct module *module, bool is_set)
+// Changes the bits of the types of all modules that are libc's, or of all others.
+static void change_types(const struct modules *modules, bool of_libc, uint8_t *bits,
+			 void (*change)(uint8_t *bits, uint32_t at))
 {
-	for (uint32_t i = 0; module->type_map && i < module->debug.types.count; i++) {
-		if (is_set)
-			heap_bit_set(bits, module->type_map[i]);
-		else
-			bits[module->type_map[i] / 8] &= (uint8_t) ~(1 << module->type_map[i] % 8);
+	for (size_t i = 0; i < modules->count; i++) {
+		const struct module *module = &modules->modules[i];
+
+		if (!module->type_map || is_libc(module->path) != of_libc)
+			continue;
+		for (uint32_t j = 0; j < module->debug.types.count; j++)
+			change(bits, module->type_map[j]);
 	}
 }
 
@@ -110,14 +114,8 @@ struct heap_error *libc_blocks_find_types(const struct capture *capture, uint8_t
 	*result = calloc((size_t)capture->snapshot.types.count / 8 + 1, 1);
 	if (!*result)
 		return heap_error_out_of_memory();
-	for (size_t i = 0; i < modules->count; i++) {
-		if (is_libc(modules->modules[i].path))
-			set_types(*result, &modules->modules[i], true);
-	}
-	for (size_t i = 0; i < modules->count; i++) {
-		if (!is_libc(modules->modules[i].path))
-			set_types(*result, &modules->modules[i], false);
-	}
+	change_types(modules, true, *result, heap_bit_set);
+	change_types(modules, false, *result, heap_bit_clear);
 	return NULL;
 }
 
