@@ -407,6 +407,14 @@ static void begin_move(void *block, size_t size)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
+// libc has moved it, and may have given its old place to others.
+static void note_place(const char *base)
+{
+	__atomic_store_n(&heapsnap_move.block, (uint64_t)base + HEAPSNAP_HEADER_SIZE,
+			 __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
 static void end_move(void)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -442,6 +450,7 @@ void *heapsnap_reallocate(void *block, size_t size, uint64_t site)
 	uint32_t birth = heapsnap_extent_birth(heapsnap_move.extent);
 
 	if (base) {
+		note_place(base);
 		heapsnap_trace_freed(sampled.number, true);
 		heapsnap_sign((struct heapsnap_header *)base, base + HEAPSNAP_HEADER_SIZE,
 			      heapsnap_extent(size, birth, 0, 0), making.site,

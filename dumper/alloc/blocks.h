@@ -62,21 +62,21 @@ static inline uint16_t *heapsnap_signature(const struct heapsnap_header *header)
 	return (uint16_t *)((uintptr_t)(header + 1) - sizeof(uint16_t));
 }
 
-/** Signs the header: from here on the block is live. The signature is the last store. */
+/**
+ * Signs the header: from here on the block is live. The signature comes with the last store, and the
+ * origin with it, so that a block that is being moved has its stamp until then (protocol.h).
+ */
 HEAPSNAP_INLINE void heapsnap_sign(struct heapsnap_header *header, const void *block,
 				   uint64_t extent, uint64_t site, bool is_special)
 {
 	__atomic_store_n(&header->extent, extent, __ATOMIC_RELAXED);
-#if defined(__aarch64__)
-	site &= HEAPSNAP_SITE_MASK; // a return address may itself be signed
-#endif
-	__atomic_store_n(&header->origin, site, __ATOMIC_RELAXED);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 
 	uint64_t hash = heapsnap_hash(heapsnap_hot.secret, (uint64_t)block, extent);
 
 	hash = is_special ? heapsnap_special(hash, heapsnap_hot.mark) : hash | heapsnap_hot.mark;
-	__atomic_store_n(heapsnap_signature(header), (uint16_t)hash, __ATOMIC_RELAXED);
+	__atomic_store_n(&header->origin, (site & HEAPSNAP_SITE_MASK) | hash << HEAPSNAP_SITE_BITS,
+			 __ATOMIC_RELAXED);
 }
 
 /** True if free() takes the block to begin at its header. */

@@ -138,14 +138,16 @@ struct heapsnap_traced {
 
 /**
  * Each thread's, in its thread-local storage: the block that its realloc is just moving. Until
- * that is signed again, the block lies where a header has this extent and stamp: first at its
- * old place, then, by libc's copying, at its new one too, then there alone.
+ * that is signed again, the block lies where a header has this stamp: first at its old place,
+ * then, by libc's copying, at its new one too, then there alone. Its extent is the old one or,
+ * just before it is signed, that of the new size. A site precedes the stamp here, so that the
+ * note itself looks like no header.
  */
 struct heapsnap_move {
-	uint64_t block;  /**< its old place; 0: none is being moved */
+	uint64_t block;  /**< its old place, then its new one; 0: none is being moved */
 	uint64_t extent; /**< of its header */
-	uint64_t site;   /**< of its header, which has the stamp instead */
 	uint64_t size;   /**< bytes that it will have */
+	uint64_t site;   /**< of its header, which has the stamp instead */
 	uint64_t stamp;  /**< HEAPSNAP_MOVING, and a number that no other move has */
 };
 

@@ -103,11 +103,16 @@ static inline void capture(void)
 	expect("errno of waitpid", errno, ECHILD);
 }
 
+static inline void make_marks(void)
+{
+	for (int i = 0; i < MARKS; i++)
+		marks[i] = memset(malloc(MARK_SIZE), i, MARK_SIZE);
+}
+
 static inline int run_way(const struct way *ways, size_t count, int argc, char **argv)
 {
 	setvbuf(stdout, NULL, _IOLBF, 4096);
-	for (int i = 0; i < MARKS; i++)
-		marks[i] = memset(malloc(MARK_SIZE), i, MARK_SIZE);
+	make_marks();
 	for (size_t i = 0; i < count; i++) {
 		if (argc > 1 && strcmp(argv[1], ways[i].name) == 0) {
 			ways[i].function();

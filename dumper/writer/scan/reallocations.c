@@ -10,13 +10,20 @@ static bool is_stamp(uint64_t origin)
 	return origin >> HEAPSNAP_SITE_BITS == HEAPSNAP_MOVING;
 }
 
+// The extent is written before the signature. What looks like a stamp may be a copy of one.
+static bool has_extent(const struct heapsnap_move *note, uint64_t extent)
+{
+	return extent == note->extent ||
+	       extent == heapsnap_extent(note->size, heapsnap_extent_birth(note->extent), 0, 0);
+}
+
 // At its old place libc may not have touched it yet, or may have given its memory to others.
 static uint64_t find_place(const struct image *image, const struct heapsnap_move *note)
 {
 	struct heapsnap_header header;
 
 	if (!image_read(image, note->block - HEAPSNAP_HEADER_SIZE, &header, sizeof(header)) ||
-	    header.extent != note->extent || header.origin != note->stamp)
+	    !has_extent(note, header.extent) || header.origin != note->stamp)
 		return 0;
 	return note->block;
 }
@@ -52,7 +59,7 @@ const struct heapsnap_move *moves_find(struct moves *moves, uint64_t block, uint
 	for (size_t i = 0; i < moves->count; i++) {
 		struct move *move = &moves->moves[i];
 
-		if (move->note.stamp != stamp || move->note.extent != extent ||
+		if (move->note.stamp != stamp || !has_extent(&move->note, extent) ||
 		    (move->place != 0 && move->place != block))
 			continue;
 		move->place = block;

@@ -6,11 +6,11 @@
  * Blocks that a thread's realloc was moving when the process was frozen: they are live, but have no
  * valid header.
  *
- *	old place   [extent, stamp]contents          the thread's note: extent, site, stamp
+ *	old place   [extent, stamp]contents          the thread's note: place, site, stamp
  *	new place   [extent, stamp]conte             libc copies headers along
  *
- * The block is at its old place while the stamp stands there; otherwise wherever the stamp is
- * found. dumper/base/protocol.h describes the note.
+ * The block is at the place in the note while the stamp stands there; otherwise wherever the stamp
+ * is found. dumper/base/protocol.h describes the note.
  */
 
 #include "dumper/base/protocol.h"
