@@ -11,6 +11,7 @@ my $cc = $ENV{CC} || 'cc';
 my @flags = qw(-std=gnu11 -D_GNU_SOURCE -DHEAPSNAP_BUILD -iquote . -g -O1 -fno-builtin-malloc
     -fno-stack-protector -fno-omit-frame-pointer -w -pthread);
 
+plan skip_all => '`make check` runs it' if $ENV{SHORT};
 mkdir "$build/t";
 plan skip_all => 'no ThreadSanitizer'
     if system("echo 'int main(void) { return 0; }' | $cc -fsanitize=thread -x c - -o $program 2>/dev/null") != 0;
