@@ -4,6 +4,7 @@
 
 #include "dumper/writer/base/machine.h"
 #include "dumper/writer/scan/thread_pointers.h"
+#include "lib/dwarf/dwarf_registers.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -113,6 +114,38 @@ static void each_robust_head_is_found(void **state)
 	munmap(memory, 3 * STEP);
 }
 
+// A stack that the program has given to a thread lies in the midst of a mapping.
+static void a_descriptor_above_the_stack_pointer_is_found(void **state)
+{
+	const struct heapsnap_process process = { .pid = 1, .thread_count = 3 };
+	const size_t size = 4 << 20;
+	uint8_t *memory =
+		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *stack = memory + (1 << 20), *storage = stack + (200 << 10);
+	uint8_t *top = memory + size - 4096; // another's stack is above it
+	struct image image;
+
+	(void)state;
+	if (!MACHINE_STORAGE_IS_BELOW)
+		return;
+	assert_ptr_not_equal(memory, MAP_FAILED);
+	memset(threads, 0, 3 * sizeof(*threads));
+	for (uint32_t i = 0; i < 3; i++) {
+		threads[i].tid = FIRST_TID + i;
+		threads[i].registers[HEAP_DWARF_REGISTER_SP] = (uintptr_t)stack + 8;
+	}
+	write_descriptor(storage, FIRST_TID + 1);
+	write_descriptor(storage + 8192, FIRST_TID);
+	write_descriptor(top, FIRST_TID + 7);
+	assert_null(image_init(&image, getpid()));
+	thread_pointers_find(&image, &process, threads);
+	image_deinit(&image);
+	assert_int_equal(threads[0].thread_pointer, (uintptr_t)storage + 8192);
+	assert_int_equal(threads[1].thread_pointer, (uintptr_t)storage);
+	assert_int_equal(threads[2].thread_pointer, 0);
+	munmap(memory, size);
+}
+
 static void what_looks_like_descriptors_takes_a_bounded_time(void **state)
 {
 	uint8_t *memory = make_mappings(MAPPINGS);
@@ -136,4 +169,5 @@ static void what_looks_like_descriptors_takes_a_bounded_time(void **state)
 
 UNIT_TESTS("thread pointers", cmocka_unit_test(each_thread_is_found),
 	   cmocka_unit_test(each_robust_head_is_found),
+	   cmocka_unit_test(a_descriptor_above_the_stack_pointer_is_found),
 	   cmocka_unit_test(what_looks_like_descriptors_takes_a_bounded_time))

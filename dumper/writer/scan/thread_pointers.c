@@ -10,9 +10,10 @@
 
 enum {
 	THREAD_STORAGE = 64 << 10, // of a stack's top, where the thread descriptor is
-	THREAD_DESCRIPTOR = 4096,  // bytes below a thread pointer, where it is on some machines
-	MAX_SEARCHED = 256 << 20,  // bytes of all mappings
-	MAX_TELLING = 16,          // threads; one that holds a robust mutex tells no distance
+	ABOVE = 1 << 20, // bytes above a stack pointer, in which the thread descriptor may be
+	THREAD_DESCRIPTOR = 4096, // bytes below a thread pointer, where it is on some machines
+	MAX_SEARCHED = 256 << 20, // bytes of all mappings
+	MAX_TELLING = 16,         // threads; one that holds a robust mutex tells no distance
 	// Descriptors that are looked at: glibc keeps stacks of threads that have ended, and memory may
 	// be full of what looks like descriptors.
 	DESCRIPTORS_PER_THREAD = 4,
@@ -24,6 +25,7 @@ struct threads {
 	const struct image *image;
 	const struct heapsnap_process *process;
 	struct heapsnap_thread *list; // [process->thread_count]
+	uint64_t searched;            // bytes above stack pointers
 };
 
 // Reads the end of a thread's stack. @return the address of the first of the words, *count of them
@@ -99,27 +101,68 @@ static bool is_descriptor(const uint64_t *words, uint64_t address)
 	return words[0] == address && words[2] == address;
 }
 
+static bool has_tid(const struct threads *threads, uint64_t descriptor, uint32_t tid)
+{
+	uint32_t words[THREAD_DESCRIPTOR / 4];
+
+	image_read_padded(threads->image, descriptor, words, sizeof(words));
+	for (size_t i = 0; i < THREAD_DESCRIPTOR / 4; i++) {
+		if (words[i] == tid)
+			return true;
+	}
+	return false;
+}
+
+// @param words  [count], at @p start
+static uint64_t find_pointer_in(const struct threads *threads, const uint64_t *words, size_t count,
+				uint64_t start, uint32_t tid, uint64_t distance)
+{
+	if (!MACHINE_STORAGE_IS_BELOW) {
+		size_t head = distance ? find_robust_head(words, count, start, tid) : 0;
+
+		return head ? start + head * 8 + distance : 0;
+	}
+	for (size_t i = 0; i + 8 <= count; i += 8) {
+		if (is_descriptor(words + i, start + i * 8) && has_tid(threads, start + i * 8, tid))
+			return start + i * 8;
+	}
+	return 0;
+}
+
 // A thread that was left asleep could not say where its storage is. glibc puts the thread
 // descriptor at the top of the stack's mapping. Where the thread pointer is above it, the list of
 // robust mutexes tells the place.
-static uint64_t find_thread_pointer(const struct threads *threads,
-				    const struct heapsnap_thread *thread, uint64_t distance)
+static uint64_t find_at_top(const struct threads *threads, const struct heapsnap_thread *thread,
+			    uint64_t distance)
 {
 	uint64_t words[THREAD_STORAGE / 8], start;
-	size_t count, head;
+	size_t count;
 
 	start = read_storage(threads, thread->registers[HEAP_DWARF_REGISTER_SP], words, &count);
-	if (!MACHINE_STORAGE_IS_BELOW) {
-		head = distance ? find_robust_head(words, count, start, thread->tid) : 0;
-		return head ? start + head * 8 + distance : 0;
-	}
-	for (size_t i = count; i >= 8; i -= 8) {
-		uint64_t address = start + (i - 8) * 8;
+	return find_pointer_in(threads, words, count, start, thread->tid, distance);
+}
 
-		if (is_descriptor(words + i - 8, address))
-			return address;
+// A stack that the program has given to the thread may lie in the midst of a mapping, as one does that
+// the kernel has merged with what is above it.
+static uint64_t find_above(struct threads *threads, const struct heapsnap_thread *thread,
+			   uint64_t distance)
+{
+	uint64_t words[THREAD_STORAGE / 8];
+	uint64_t start = thread->registers[HEAP_DWARF_REGISTER_SP] & ~UINT64_C(63), found = 0;
+	const struct image_mapping *mapping = start ? image_find(threads->image, start) : NULL;
+	uint64_t end = mapping && mapping->end - start > ABOVE ? start + ABOVE
+		       : mapping                               ? mapping->end
+							       : start;
+
+	for (; start < end && found == 0 && threads->searched < MAX_SEARCHED;
+	     start += THREAD_STORAGE) {
+		uint64_t size = end - start < THREAD_STORAGE ? end - start : THREAD_STORAGE;
+
+		image_read_padded(threads->image, start, words, size);
+		threads->searched += size;
+		found = find_pointer_in(threads, words, size / 8, start, thread->tid, distance);
 	}
-	return 0;
+	return found;
 }
 
 // --- threads whose stacks are not known ---------------------------------------------
@@ -269,19 +312,21 @@ static void find_by_descriptors(const struct threads *threads, uint64_t distance
 void thread_pointers_find(const struct image *image, const struct heapsnap_process *process,
 			  struct heapsnap_thread *list)
 {
-	const struct threads all = { image, process, list }, *threads = &all;
-	uint64_t distance = MACHINE_STORAGE_IS_BELOW ? 0 : robust_distance(threads);
+	struct threads threads = { image, process, list, 0 };
+	uint64_t distance = MACHINE_STORAGE_IS_BELOW ? 0 : robust_distance(&threads);
 
-	for (uint32_t i = 0; i < threads->process->thread_count; i++) {
-		struct heapsnap_thread *thread = &threads->list[i];
+	for (uint32_t i = 0; i < process->thread_count; i++) {
+		struct heapsnap_thread *thread = &list[i];
 
 		if (thread->thread_pointer != 0)
 			continue;
-		if (thread->tid == threads->process->pid)
-			thread->thread_pointer = threads->process->main_thread_pointer;
+		if (thread->tid == process->pid)
+			thread->thread_pointer = process->main_thread_pointer;
 		else
-			thread->thread_pointer = find_thread_pointer(threads, thread, distance);
+			thread->thread_pointer = find_at_top(&threads, thread, distance);
+		if (thread->thread_pointer == 0)
+			thread->thread_pointer = find_above(&threads, thread, distance);
 	}
 	if (MACHINE_STORAGE_IS_BELOW || distance != 0)
-		find_by_descriptors(threads, distance);
+		find_by_descriptors(&threads, distance);
 }
