@@ -3,12 +3,11 @@
 
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/regular_file.h"
 #include "lib/base/search.h"
 #include "lib/dwarf/dwarf_sections.h"
 #include "lib/dwarf/dwarf_constants.h"
 #include "lib/dwarf/elf_section.h"
-
-#include <fcntl.h>
 
 #include <string.h>
 
@@ -338,12 +337,11 @@ static Elf_Data *find_section(Elf *elf, const char *wanted, uint64_t *address)
 struct heap_error *heap_dwarf_call_frames_open(const char *path, bool is_debug,
 					       struct heap_dwarf_call_frames **result)
 {
-	CLEANUP_CLOSE int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	CLEANUP_CLOSE int descriptor = -1;
 	const char *section = is_debug ? ".debug_frame" : ".eh_frame";
 	uint64_t address = 0;
 
-	if (descriptor < 0)
-		return heap_error_create_system("%s", path);
+	HEAP_TRY(heap_regular_file_open(path, &descriptor));
 	elf_version(EV_CURRENT);
 
 	Elf *elf = elf_begin(descriptor, ELF_C_READ_MMAP, NULL);

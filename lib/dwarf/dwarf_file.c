@@ -2,8 +2,8 @@
 #include "lib/dwarf/dwarf_file.h"
 
 #include "lib/base/cleanup.h"
+#include "lib/base/regular_file.h"
 
-#include <fcntl.h>
 #include <gelf.h>
 #include <string.h>
 
@@ -58,15 +58,13 @@ struct heap_error *heap_dwarf_open(const char *path, struct heap_dwarf_file **re
 {
 	CLEANUP_FREE struct heap_dwarf_file *file = calloc(1, sizeof(*file));
 	CLEANUP_FREE char *name = strdup(path);
-	CLEANUP_CLOSE int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	CLEANUP_CLOSE int descriptor = -1;
+	struct heap_error *error;
 
 	if (!file || !name)
 		return heap_error_out_of_memory();
-	if (descriptor < 0)
-		return heap_error_create_system("%s", path);
-
-	struct heap_error *error = check_file(descriptor, path);
-
+	HEAP_TRY(heap_regular_file_open(path, &descriptor));
+	error = check_file(descriptor, path);
 	if (error)
 		return error;
 	file->path = keep(name);

@@ -3,11 +3,10 @@
 
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/regular_file.h"
 #include "lib/base/search.h"
 #include "lib/dwarf/dwarf_dies.h"
 #include "lib/dwarf/dwarf_constants.h"
-
-#include <fcntl.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,7 +110,7 @@ HEAP_MUST_CHECK
 static struct heap_error *open_split(struct heap_dwarf_units *units, const char *path,
 				     bool *is_open)
 {
-	CLEANUP_CLOSE int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	CLEANUP_CLOSE int descriptor = heap_regular_file_try(path);
 	struct heap_dwarf_split_file file = { 0 };
 	struct heap_error *error = NULL;
 

@@ -3,10 +3,9 @@
 
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/regular_file.h"
 #include "lib/base/search.h"
 #include "lib/dwarf/dwarf_constants.h"
-
-#include <fcntl.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -135,7 +134,7 @@ static bool is_alternate(const struct heap_dwarf_sections *sections, const struc
 
 static bool try_alternate(struct heap_dwarf_units *units, const char *path, const struct link *link)
 {
-	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int descriptor = heap_regular_file_try(path);
 
 	if (descriptor < 0)
 		return false;

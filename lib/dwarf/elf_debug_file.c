@@ -2,9 +2,9 @@
 #include "lib/dwarf/elf_file.h"
 
 #include "lib/base/cleanup.h"
+#include "lib/base/regular_file.h"
 #include "lib/dwarf/elf_section.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <zlib.h>
@@ -32,7 +32,7 @@ static bool read_debuglink(const struct heap_elf_file *file, const char **name, 
 
 static bool has_crc(const char *path, uint32_t wanted)
 {
-	CLEANUP_CLOSE int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	CLEANUP_CLOSE int descriptor = heap_regular_file_try(path);
 	CLEANUP_FREE uint8_t *buffer = malloc(1 << 20);
 	uLong crc = crc32(0, NULL, 0);
 	ssize_t got;

@@ -2,9 +2,9 @@
 #include "lib/dwarf/elf_file.h"
 
 #include "lib/base/cleanup.h"
+#include "lib/base/regular_file.h"
 #include "lib/base/search.h"
 
-#include <fcntl.h>
 #include <gelf.h>
 #include <string.h>
 
@@ -344,9 +344,7 @@ static struct heap_error *open_elf(struct heap_elf_file *file, const char *path)
 	file->path = strdup(path);
 	if (!file->path)
 		return heap_error_out_of_memory();
-	file->descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (file->descriptor < 0)
-		return heap_error_create_system("%s", path);
+	HEAP_TRY(heap_regular_file_open(path, &file->descriptor));
 	file->elf = elf_begin(file->descriptor, ELF_C_READ_MMAP, NULL);
 	if (!file->elf || elf_kind(file->elf) != ELF_K_ELF || !gelf_getehdr(file->elf, &header))
 		return heap_error_create(HEAP_ERROR_FORMAT, "%s: not an ELF file", path);

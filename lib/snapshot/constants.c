@@ -3,11 +3,10 @@
 
 #include "lib/base/build_id.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/regular_file.h"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -99,20 +98,10 @@ static size_t select_constants(Elf64_Shdr *sections, size_t count)
 	return kept;
 }
 
-// A snapshot may name any file; to open a device or pipe may have effects.
-static bool is_regular(const char *path)
-{
-	struct stat status;
-
-	return path[0] == '/' && stat(path, &status) == 0 && S_ISREG(status.st_mode);
-}
-
 static bool open_file(struct module_constants *module, const char *path, const char *build_id)
 {
-	if (!is_regular(path))
-		return false;
-
-	CLEANUP_CLOSE int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	// A snapshot may name any file.
+	CLEANUP_CLOSE int descriptor = path[0] == '/' ? heap_regular_file_try(path) : -1;
 	CLEANUP_FREE Elf64_Shdr *sections =
 		descriptor < 0 ? NULL : read_sections(descriptor, &module->count);
 

@@ -10,6 +10,7 @@ use Encode qw(encode);
 use File::Copy qw(copy);
 use File::Temp qw(tempdir);
 use Heapsh;
+use Hostile;
 use Test::More;
 use Time::HiRes qw(time);
 
@@ -81,26 +82,9 @@ refuses('a file of that name', liar("file=$directory/false/libheapsnap.so", 'nam
 
 # A file that has taken the place of an unreadable one is not even opened: a device may
 # do things when it is.
-my ($inotify_init1, $inotify_add_watch) = `uname -m` eq "x86_64\n" ? (294, 254) : (26, 27);
-my ($is_opened, $not_blocking, $opened_size) = (0x20, 04000, 64);
 my $place = "$directory/false/libheapsnap.so";
 my $found = "$place (deleted)"; # as maps names it then
-my $special = "$directory/special";
-my $watches = syscall $inotify_init1, $not_blocking;
-open my $watched, '<&=', $watches or die $!;
-system('mkfifo', $special) == 0 or die;
-my $own_path = "$special\0";
-syscall($inotify_add_watch, $watches, $own_path, $is_opened) > 0 or die $!;
-
-# @return how often the special file has been opened since the last call
-sub opens {
-    my $count = 0;
-    $count += length($_) / 16 while sysread $watched, $_, $opened_size * 16;
-    return $count;
-}
-sysopen my $once, $special, $not_blocking or die $!;
-is opens(), 1, 'an open of a special file is seen';
-close $once;
+my ($special, $opens) = special_file($directory);
 for my $how ('a link to it', 'the file itself') {
     unlink $found;
     copy('/bin/true', $place) or die $!;
@@ -110,7 +94,7 @@ for my $how ('a link to it', 'the file itself') {
     ($how eq 'a link to it' ? symlink $special, $found : rename $special, $found) or die $!;
     refuses("a special file in the library's place ($how)", $liar, qr/\d+ \(hostile-announcer\) runs without libheapsnap\.so.*/);
     $liar = undef;
-    is opens(), 0, '... which is not opened';
+    is $opens->(), 0, '... which is not opened';
 }
 
 # --- what is printed --------------------------------------------------------------------

@@ -124,4 +124,28 @@ subtest 'an executable that is removed, or replaced' => sub {
         like $module->{debug}, qr{^/proc/\d+/exe$}, 'whose file is known to the kernel alone';
     }
 };
+# Names that a program's debug information gives, or that its files had, lead to what does things when it is opened.
+subtest 'special files in the place of symbols' => sub {
+    my $directory = tempdir(CLEANUP => 1);
+    my ($special, $opens) = special_file($directory);
+    open my $source, '>', "$directory/main.c" or die $!;
+    print $source "#include <stdio.h>\n#include <stdlib.h>\n",
+        "int main(void) { char *kept = malloc(100); puts(\"ready\"); fflush(stdout); return getchar() + *kept; }\n";
+    close $source;
+    my $compile = $ENV{CC} || 'cc';
+    for (
+        [ 'split', "$compile -g -gsplit-dwarf -c main.c && $compile -o split main.o", 'main.dwo' ],
+        [ 'linked', "$compile -g -o linked main.c && cp linked linked.debug && objcopy -S --add-gnu-debuglink=linked.debug linked", 'linked.debug' ],
+        [ 'replaced', "$compile -g -o replaced main.c", 'replaced' ])
+    {
+        my ($name, $make, $file) = @$_;
+        is system("cd $directory && $make"), 0, "$name: is built";
+        my $program = Heapsh->start("$directory/$name", bare => 1);
+        rename "$directory/$file", "$directory/$file.gone" or die $!;
+        symlink $special, "$directory/$file" or die $!;
+        like `$build/heapsnap attach --file $directory/$name.snap ${\$program->pid} 2>&1`, qr/^\S+\.snap$/, "$name: a snapshot";
+        is $opens->(), 0, "$name: the special file is not opened";
+        $program->finish;
+    }
+};
 done_testing;

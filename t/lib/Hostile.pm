@@ -27,10 +27,32 @@ use Heapsh;
 use Test::More;
 use Time::HiRes qw(sleep);
 
-our @EXPORT = qw(survives run_way);
+our @EXPORT = qw(survives run_way special_file);
 
 my $build = $Heapsh::build;
 my $runs = 0;
+
+# Makes a pipe that stands for a device, which may do things when it is opened.
+# @return its path, a function that tells how often it was opened since the last call
+sub special_file {
+    my ($directory) = @_;
+    my ($inotify_init1, $inotify_add_watch) = `uname -m` eq "x86_64\n" ? (294, 254) : (26, 27);
+    my ($is_opened, $not_blocking, $opened_size) = (0x20, 04000, 64);
+    my $path = "$directory/special";
+    my $watches = syscall $inotify_init1, $not_blocking;
+    my $own_path = "$path\0";
+    open my $watched, '<&=', $watches or die $!;
+    system('mkfifo', $path) == 0 or die;
+    syscall($inotify_add_watch, $watches, $own_path, $is_opened) > 0 or die $!;
+    my $opens = sub {
+        my $count = 0;
+        $count += length($_) / 16 while sysread $watched, $_, $opened_size * 16;
+        return $count;
+    };
+    sysopen my $once, $path, $not_blocking or die $!;
+    is $opens->(), 1, 'an open of a special file is seen';
+    return ($path, $opens);
+}
 
 # Processes that a run left behind: they have its mark in their environment.
 sub left_over {

@@ -3,6 +3,7 @@
 
 #include "dumper/base/user_registers.h"
 #include "dumper/writer/scan/core_links.h"
+#include "lib/base/regular_file.h"
 #include "lib/base/search.h"
 
 #include <elf.h>
@@ -350,15 +351,12 @@ static void sort_files(struct mapped_files *files)
 static int open_mapped(const char *sysroot, const char *name)
 {
 	CLEANUP_FREE char *path = NULL;
-	struct stat status;
 
 	if (asprintf(&path, "%s%s", sysroot, name) < 0) {
 		path = NULL;
 		return -1;
 	}
-	if (stat(path, &status) != 0 || !S_ISREG(status.st_mode))
-		return -1;
-	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return heap_regular_file_try(path);
 }
 
 // Opens the file of a segment. Those that are mapped several times mostly come one after the other.

@@ -2,16 +2,15 @@
 #include "dumper/writer/scan/core_links.h"
 
 #include "lib/base/cleanup.h"
+#include "lib/base/regular_file.h"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <link.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -56,7 +55,6 @@ static struct heap_error *add_module(const struct search *search, const char *na
 {
 	CLEANUP_FREE char *path = NULL;
 	Elf64_Ehdr header;
-	struct stat status;
 
 	if (name[0] != '/')
 		return NULL;
@@ -64,10 +62,8 @@ static struct heap_error *add_module(const struct search *search, const char *na
 		path = NULL;
 		return heap_error_out_of_memory();
 	}
-	if (stat(path, &status) != 0 || !S_ISREG(status.st_mode))
-		return NULL;
 
-	CLEANUP_CLOSE int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	CLEANUP_CLOSE int file = heap_regular_file_try(path);
 
 	if (file < 0 || pread(file, &header, sizeof(header), 0) != (ssize_t)sizeof(header) ||
 	    memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64)
