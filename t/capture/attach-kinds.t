@@ -375,6 +375,46 @@ SKIP: {
     is(($program->finish)[1], 7 << 8, 'in a container: it goes on');
 }
 
+# Files that only the process can reach by their paths, or nobody any more. @return the module of that name
+sub module_of {
+    my ($pid, $name) = @_;
+    my (undef, $said, undef, $file) = attach($pid);
+    return { note => $said } unless $file;
+    return (grep { $_->{path} =~ m{/$name} } @{ Heapsh::ask_json($file, 'info')->{modules} })[0];
+}
+
+SKIP: {
+    my @mounts = qw(/usr/bin/unshare --user --map-root-user --mount);
+    skip 'no namespaces here', 4 if system("@mounts true 2>/dev/null") != 0;
+    my $mount = "$directory/mount";
+    mkdir $mount;
+    # Another program has the path outside.
+    for my $outside ('nothing', 'another program') {
+        system('cp', "$build/t/programs/steady", "$mount/kinds") if $outside ne 'nothing';
+        my $start = "mount -t tmpfs none $mount && cp $build/t/programs/kinds $mount && exec $mount/kinds";
+        my $program = Heapsh->start($mounts[0], bare => 1, args => [ @mounts[1 .. $#mounts], 'sh', '-c', $start ]);
+        my $module = module_of($program->pid, 'kinds');
+        is $module->{note}, '', "in a mount of its own, where we have $outside: its file is found";
+        like $module->{debug}, qr{^/proc/\d+/root/}, '... and its debug information';
+        $program->finish;
+    }
+}
+
+# As an upgrade leaves it in a server that runs on.
+SKIP: {
+    skip 'not root, who alone may follow the links to mapped files', 2 if $> != 0 || !-r "/proc/$$/map_files";
+    open my $source, '>', "$directory/lib.c" or die $!;
+    print $source "int value(void) { return 1; }\n";
+    close $source;
+    system("cc -g -shared -fPIC -o $directory/libgone.so $directory/lib.c") == 0 or die 'cc';
+    my $program = Heapsh->start('kinds', bare => 1, env => { LD_PRELOAD => "$directory/libgone.so" });
+    unlink "$directory/libgone.so";
+    my $module = module_of($program->pid, 'libgone');
+    is $module->{note}, '', 'a library that is gone: its file is found';
+    like $module->{debug}, qr{^/proc/\d+/map_files/}, '... and its debug information';
+    $program->finish;
+}
+
 # A SIGSTOP that comes while the copy is made stops the process, as it would have, and the copy is made nevertheless.
 {
     my $program = Heapsh->start('kinds', bare => 1);

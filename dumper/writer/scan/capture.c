@@ -231,14 +231,23 @@ static struct heap_error *look_for_library(struct capture *capture)
 	return NULL;
 }
 
-// In a container, the mapped files are those of its own root.
+static bool is_other_file(const char *path, const char *other_path)
+{
+	struct stat status, other;
+
+	return stat(path, &status) == 0 && stat(other_path, &other) == 0 &&
+	       (status.st_dev != other.st_dev || status.st_ino != other.st_ino);
+}
+
+// In a container, the mapped files are those of its own root. A service may have our root, and mounts of its own below
+// it: a /tmp with the libraries that a runtime has unpacked there.
 static void find_root(struct capture *capture)
 {
-	struct stat own, other;
+	char mounts[64];
 
 	snprintf(capture->root, sizeof(capture->root), "/proc/%d/root", (int)capture->image.pid);
-	if (stat("/", &own) == 0 && stat(capture->root, &other) == 0 &&
-	    (own.st_dev != other.st_dev || own.st_ino != other.st_ino))
+	snprintf(mounts, sizeof(mounts), "/proc/%d/ns/mnt", (int)capture->image.pid);
+	if (is_other_file("/", capture->root) || is_other_file("/proc/self/ns/mnt", mounts))
 		capture->image.root = capture->root;
 }
 

@@ -16,6 +16,7 @@
 #include "lib/dwarf/dwarf_types_reader.h"
 
 #include <elf.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -167,47 +168,76 @@ static char *find_path(const struct module *module, const struct image *image)
 	return strdup(module->path);
 }
 
+// Opens a file that must be that of the module.
+HEAP_MUST_CHECK
+static struct heap_error *open_build(struct module *module, const struct image *image,
+				     const char *path)
+{
+	HEAP_TRY(heap_elf_open(path, &module->elf));
+	if (module->build_id.size == 0 || same_build_id(&module->build_id, &module->elf->build_id))
+		return NULL;
+	heap_elf_close(module->elf);
+	module->elf = NULL;
+	return heap_error_create(
+		HEAP_ERROR_ABSENT, "the file %s is not the one that was loaded",
+		image->executable && strcmp(path, image->executable) == 0 ? "of --exe" : "on disk");
+}
+
+// Opens a file by its path. One that has been deleted has none, and another may have that which it had.
+HEAP_MUST_CHECK
+static struct heap_error *open_named(struct module *module, const struct image *image)
+{
+	CLEANUP_FREE char *path = find_path(module, image);
+
+	if (!path)
+		return heap_error_out_of_memory();
+	if (!image->core && strstr(path, " (deleted)"))
+		return heap_error_create(HEAP_ERROR_ABSENT, "the file has been deleted");
+	return open_build(module, image, path);
+}
+
+static bool is_executable_of(const struct module *module, const char *link)
+{
+	char target[4096];
+	ssize_t length = readlink(link, target, sizeof(target) - 1);
+
+	target[length < 0 ? 0 : length] = '\0';
+	return strcmp(target, module->path) == 0;
+}
+
+// Opens a file by the links that the kernel has to it, whatever has become of its name: after an upgrade of a library,
+// or where the process has a mount that can no longer be reached. All but that to the executable are for root alone.
+HEAP_MUST_CHECK
+static struct heap_error *open_linked(struct module *module, const struct image *image)
+{
+	const struct image_mapping *mapping = image_find(image, module->start);
+	char link[80];
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", (int)image->pid);
+	if (is_executable_of(module, link))
+		return open_build(module, image, link);
+	snprintf(link, sizeof(link), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)image->pid,
+		 module->start, mapping ? mapping->end : 0);
+	return open_build(module, image, link);
+}
+
 // Opens the module's file, or says why not.
 HEAP_MUST_CHECK
 static struct heap_error *open_file(struct module *module, const struct image *image)
 {
-	CLEANUP_FREE char *path = find_path(module, image);
-	char *deleted = path && !image->core ? strstr(path, " (deleted)") : NULL;
-	struct heap_error *error;
+	struct heap_error *error = open_named(module, image);
 
-	if (!path)
-		return heap_error_out_of_memory();
-	if (deleted) {
-		// Only the executable can still be opened through the kernel.
-		char executable[64];
-		char target[4096];
-		ssize_t length;
+	if (error && !image->core && heap_error_code(error) != HEAP_ERROR_MEMORY) {
+		struct heap_error *other = open_linked(module, image);
 
-		snprintf(executable, sizeof(executable), "/proc/%d/exe", (int)image->pid);
-		length = readlink(executable, target, sizeof(target) - 1);
-		target[length < 0 ? 0 : length] = '\0';
-		if (strcmp(target, path) != 0)
-			return heap_error_create(HEAP_ERROR_ABSENT, "the file has been deleted");
-		free(path);
-		path = strdup(executable);
-		if (!path)
-			return heap_error_out_of_memory();
+		// What is wrong with the name is what helps.
+		heap_error_destroy(other ? other : error);
+		error = other ? error : NULL;
 	}
-	error = heap_elf_open(path, &module->elf);
-	if (error)
-		return error;
-	if (module->build_id.size > 0 &&
-	    !same_build_id(&module->build_id, &module->elf->build_id)) {
-		bool is_named = image->executable && strcmp(path, image->executable) == 0;
-
-		heap_elf_close(module->elf);
-		module->elf = NULL;
-		return heap_error_create(HEAP_ERROR_ABSENT,
-					 "the file %s is not the one that was loaded",
-					 is_named ? "of --exe" : "on disk");
-	}
-	module->bias = module->elf->is_executable ? 0 : module->start - module->elf->first_address;
-	return NULL;
+	if (!error)
+		module->bias =
+			module->elf->is_executable ? 0 : module->start - module->elf->first_address;
+	return error;
 }
 
 static void add_packed_symbols(struct module *module)
