@@ -28,7 +28,6 @@ enum {
 };
 
 enum {
-	IDENTITY_FILE_SIZE,
 	IDENTITY_TYPES,
 	IDENTITY_INFO_VERSION,
 	IDENTITY_NUMBERS,
@@ -52,7 +51,8 @@ struct contents {
 
 struct heap_dwarf_answers {
 	char *directory, *build_id;
-	uint64_t identity[IDENTITY_NUMBERS]; // of the file that they are about
+	struct heap_dwarf_source source;
+	uint64_t identity[IDENTITY_NUMBERS]; // of the types that they are about
 	struct contents contents;
 	bool is_loaded; // or was tried
 	bool has_more;  // than its file
@@ -69,14 +69,15 @@ static void contents_deinit(struct contents *contents)
 }
 
 struct heap_error *heap_dwarf_answers_create(const char *directory, const char *build_id,
-					     uint64_t file_size, uint64_t type_count,
+					     const struct heap_dwarf_source *source,
+					     uint64_t type_count,
 					     struct heap_dwarf_answers **result)
 {
 	struct heap_dwarf_answers *answers = calloc(1, sizeof(*answers));
 
 	if (!answers)
 		return heap_error_out_of_memory();
-	answers->identity[IDENTITY_FILE_SIZE] = file_size;
+	answers->source = *source;
 	answers->identity[IDENTITY_TYPES] = type_count;
 	answers->identity[IDENTITY_INFO_VERSION] = HEAP_DWARF_INFO_VERSION;
 	answers->directory = strdup(directory);
@@ -101,7 +102,8 @@ void heap_dwarf_answers_destroy(struct heap_dwarf_answers *answers)
 
 static struct heap_dwarf_cache_name name_of(const struct heap_dwarf_answers *answers)
 {
-	return (struct heap_dwarf_cache_name){ answers->directory, answers->build_id, KIND };
+	return (struct heap_dwarf_cache_name){ answers->directory, answers->build_id, KIND,
+					       &answers->source };
 }
 
 // --- contents --------------------------------------------------------------------------------
@@ -202,7 +204,7 @@ static struct heap_error *check_identity(const struct heap_dwarf_answers *answer
 		return heap_dwarf_cache_damaged("it is of another build");
 	if (identity.count != IDENTITY_NUMBERS ||
 	    memcmp(identity.items, answers->identity, sizeof(answers->identity)) != 0)
-		return heap_dwarf_cache_damaged("it is of another file");
+		return heap_dwarf_cache_damaged("it is of other types");
 	return NULL;
 }
 

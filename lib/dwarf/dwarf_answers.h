@@ -15,12 +15,12 @@
  *
  * The caller defines the meaning of the numbers: dwarf_line_cache.h, dwarf_layout.h, dwarf_site_types.h.
  *
- * A cache has at most 65,536 answers, 786,432 numbers and 4 MiB of strings. It records which file the answers
- * came from: a larger debug file that is installed later replaces them.
+ * A cache has at most 65,536 answers, 786,432 numbers and 4 MiB of strings.
  */
 
 #include "lib/base/array.h"
 #include "lib/base/error.h"
+#include "lib/dwarf/dwarf_file.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,12 +50,13 @@ struct heap_dwarf_answers;
  * Opens the cache of a file; nothing is read before the first question.
  *
  * @param directory, build_id  copied; as for heap_dwarf_info_load()
- * @param file_size            of the file with the debug information
+ * @param source               the file with the debug information; copied
  * @param type_count           of what heap_dwarf_info_read() finds in it
  */
 HEAP_MUST_CHECK
 struct heap_error *heap_dwarf_answers_create(const char *directory, const char *build_id,
-					     uint64_t file_size, uint64_t type_count,
+					     const struct heap_dwarf_source *source,
+					     uint64_t type_count,
 					     struct heap_dwarf_answers **result);
 
 /** NULL is fine. */

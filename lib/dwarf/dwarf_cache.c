@@ -291,9 +291,10 @@ static struct heap_error *load_file(void *context, const struct heap_file *file)
 }
 
 struct heap_error *heap_dwarf_info_load(const char *directory, const char *build_id,
+					const struct heap_dwarf_source *source,
 					struct heap_dwarf_info *result)
 {
-	const struct heap_dwarf_cache_name name = { directory, build_id, KIND };
+	const struct heap_dwarf_cache_name name = { directory, build_id, KIND, source };
 	struct loading loading = { build_id, result };
 
 	return heap_dwarf_cache_load(&name, load_file, &loading);
@@ -344,9 +345,10 @@ static struct heap_error *write_cache(void *context, struct heap_file_writer *wr
 }
 
 struct heap_error *heap_dwarf_info_store(const char *directory, const char *build_id,
+					 const struct heap_dwarf_source *source,
 					 const struct heap_dwarf_info *debug)
 {
-	const struct heap_dwarf_cache_name name = { directory, build_id, KIND };
+	const struct heap_dwarf_cache_name name = { directory, build_id, KIND, source };
 	struct storing storing = { build_id, debug };
 
 	return heap_dwarf_cache_store(&name, write_cache, &storing);

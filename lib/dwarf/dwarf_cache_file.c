@@ -13,6 +13,8 @@
 
 enum {
 	BUILD_ID_TEXT_MAX = 128,
+	SOURCE_NUMBERS = 3,
+	TAG_SOURCE = HEAP_TAG('d', 's', 'r', 'c'),
 };
 
 // The build id goes into a path: nothing but digits may be in it.
@@ -32,6 +34,32 @@ static struct heap_error *make_path(const struct heap_dwarf_cache_name *name, ch
 	return NULL;
 }
 
+static void write_source(const struct heap_dwarf_source *source, struct heap_file_writer *writer)
+{
+	heap_file_writer_begin(writer, TAG_SOURCE, HEAP_ENCODING_VARINT, 1);
+	heap_file_writer_put(writer, source->size);
+	heap_file_writer_put(writer, source->time_ns);
+	heap_file_writer_put(writer, source->owner);
+	heap_file_writer_end(writer);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *check_source(const struct heap_dwarf_source *source,
+				       const struct heap_file *file)
+{
+	const struct heap_section *section;
+	uint64_t numbers[SOURCE_NUMBERS];
+
+	HEAP_TRY(heap_dwarf_cache_find(file, TAG_SOURCE, HEAP_ENCODING_VARINT, &section));
+	if (section->count != SOURCE_NUMBERS)
+		return heap_dwarf_cache_damaged("its source is missing");
+	HEAP_TRY(heap_file_read_u64(file, section, 0, section->count, numbers));
+	if (numbers[0] != source->size || numbers[1] != source->time_ns ||
+	    numbers[2] != source->owner)
+		return heap_dwarf_cache_damaged("it is of another file");
+	return NULL;
+}
+
 struct heap_error *heap_dwarf_cache_load(const struct heap_dwarf_cache_name *name,
 					 heap_dwarf_cache_reader *read, void *context)
 {
@@ -45,12 +73,15 @@ struct heap_error *heap_dwarf_cache_load(const struct heap_dwarf_cache_name *nam
 	HEAP_TRY(heap_trust_directory(name->directory));
 	HEAP_TRY(heap_trust_file(path));
 	HEAP_TRY(heap_file_open(path, &file));
-	error = read(context, file);
+	error = check_source(name->source, file);
+	if (!error)
+		error = read(context, file);
 	heap_file_close(file);
 	return heap_error_within(error, "%s", path);
 }
 
 struct contents {
+	const struct heap_dwarf_source *source;
 	heap_dwarf_cache_writer *write;
 	void *context;
 };
@@ -63,6 +94,7 @@ static struct heap_error *write_file(void *context, int descriptor)
 	struct heap_error *error;
 
 	HEAP_TRY(heap_file_writer_create(descriptor, &writer));
+	write_source(contents->source, writer);
 	error = contents->write(contents->context, writer);
 	if (!error)
 		error = heap_file_writer_finish(writer);
@@ -74,7 +106,7 @@ struct heap_error *heap_dwarf_cache_store(const struct heap_dwarf_cache_name *na
 					  heap_dwarf_cache_writer *write, void *context)
 {
 	CLEANUP_FREE char *path = NULL;
-	struct contents contents = { write, context };
+	struct contents contents = { name->source, write, context };
 
 	HEAP_TRY(make_path(name, &path));
 	HEAP_TRY(heap_trust_make_directory(name->directory));

@@ -7,15 +7,20 @@
  *
  * Only files that nobody else can have changed are read (trust.h). A file is written under a
  * temporary name and then renamed: of two writers at once the last wins, and readers see whole files only.
+ *
+ * A build id is only what a file says of itself: builds may be given one that others have, and whoever is captured may
+ * claim that of libc. So a file of the cache also records from which debug file it comes, and whose that is.
  */
 
 #include "lib/base/error.h"
+#include "lib/dwarf/dwarf_file.h"
 #include "lib/file/file.h"
 
 struct heap_dwarf_cache_name {
 	const char *directory;
 	const char *build_id; /**< lower-case hex */
 	const char *kind;     /**< the contents and their version: "lines-1" */
+	const struct heap_dwarf_source *source;
 };
 
 typedef struct heap_error *heap_dwarf_cache_reader(void *context, const struct heap_file *file);

@@ -6,6 +6,7 @@
 
 #include <gelf.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static bool is_debug_section(const char *name)
 {
@@ -72,6 +73,21 @@ struct heap_error *heap_dwarf_open(const char *path, struct heap_dwarf_file **re
 	descriptor = -1;
 	*result = keep(file);
 	return NULL;
+}
+
+bool heap_dwarf_file_source(const struct heap_dwarf_file *file, struct heap_dwarf_source *result)
+{
+	struct stat status;
+
+	if (fstat(file->descriptor, &status) != 0)
+		return false;
+	*result = (struct heap_dwarf_source){
+		.size = (uint64_t)status.st_size,
+		.time_ns = (uint64_t)status.st_mtim.tv_sec * 1000000000 +
+			   (uint64_t)status.st_mtim.tv_nsec,
+		.owner = status.st_uid,
+	};
+	return true;
 }
 
 void heap_dwarf_forget(struct heap_dwarf_file *file)

@@ -32,6 +32,15 @@ struct heap_dwarf_file {
 	struct heap_dwarf_kept kept[HEAP_DWARF_KEPT_COUNT]; /**< private */
 };
 
+/** What tells a debug file from another one of the same build id; another user cannot make one that is alike. */
+struct heap_dwarf_source {
+	uint64_t size, time_ns; /**< when it was last written to */
+	uint64_t owner;
+};
+
+/** @return false if that cannot be known */
+bool heap_dwarf_file_source(const struct heap_dwarf_file *file, struct heap_dwarf_source *result);
+
 /** @return NULL, HEAP_ERROR_SYSTEM, HEAP_ERROR_ABSENT (no debug information), FORMAT, MEMORY */
 HEAP_MUST_CHECK
 struct heap_error *heap_dwarf_open(const char *path, struct heap_dwarf_file **result);

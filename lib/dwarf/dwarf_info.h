@@ -32,12 +32,14 @@ void heap_dwarf_info_deinit(struct heap_dwarf_info *debug);
  * Reads from the cache, @p directory/ID-VERSION, what heap_dwarf_info_read() once gave.
  *
  * @param build_id  lower-case hex
+ * @param source    the file that it would be read from
  * @return NULL; HEAP_ERROR_ABSENT if there is none; HEAP_ERROR_FORMAT if it is damaged
  *         (read afresh and store again), HEAP_ERROR_SYSTEM, HEAP_ERROR_MEMORY,
  *         HEAP_ERROR_ARGUMENT if @p build_id is no such text
  */
 HEAP_MUST_CHECK
 struct heap_error *heap_dwarf_info_load(const char *directory, const char *build_id,
+					const struct heap_dwarf_source *source,
 					struct heap_dwarf_info *result);
 
 /** The same from the bytes of such a file. @param build_id  NULL: any */
@@ -49,6 +51,7 @@ struct heap_error *heap_dwarf_info_load_memory(const uint8_t *bytes, size_t size
 /** Stores it, under a temporary name first; makes the directory (0700) if need be. */
 HEAP_MUST_CHECK
 struct heap_error *heap_dwarf_info_store(const char *directory, const char *build_id,
+					 const struct heap_dwarf_source *source,
 					 const struct heap_dwarf_info *debug);
 
 #endif

@@ -423,6 +423,7 @@ static const char build_id[] = "00deadbeef";
 static char cache[128];
 
 static struct heap_dwarf_info stored;
+static const struct heap_dwarf_source source = { 1000, 2000, 3 };
 
 static int store(void **state)
 {
@@ -432,7 +433,7 @@ static int store(void **state)
 	compile_two_units();
 	read_object("object.so");
 	stored = debug;
-	assert_null(heap_dwarf_info_store(cache, build_id, &stored));
+	assert_null(heap_dwarf_info_store(cache, build_id, &source, &stored));
 	return 0;
 }
 
@@ -469,7 +470,7 @@ static void assert_same_types(const struct heap_types *left, const struct heap_t
 static void what_is_stored_is_loaded(void **state)
 {
 	(void)state;
-	assert_null(heap_dwarf_info_load(cache, build_id, &debug));
+	assert_null(heap_dwarf_info_load(cache, build_id, &source, &debug));
 	assert_same_types(&debug.types, &stored.types);
 	assert_int_equal(debug.variable_count, stored.variable_count);
 	for (uint32_t i = 0; i < debug.variable_count; i++) {
@@ -509,14 +510,17 @@ static void nobody_else_can_read_it(void **state)
 static void what_is_not_there_is_absent(void **state)
 {
 	(void)state;
-	assert_error(heap_dwarf_info_load(cache, "00", &debug), HEAP_ERROR_ABSENT,
+	assert_error(heap_dwarf_info_load(cache, "00", &source, &debug), HEAP_ERROR_ABSENT,
 		     "not in the cache");
-	assert_error(heap_dwarf_info_load("/nonexistent", "00", &debug), HEAP_ERROR_ABSENT, "00");
-	assert_error(heap_dwarf_info_load(cache, "", &debug), HEAP_ERROR_ARGUMENT,
+	assert_error(heap_dwarf_info_load("/nonexistent", "00", &source, &debug), HEAP_ERROR_ABSENT,
+		     "00");
+	assert_error(heap_dwarf_info_load(cache, "", &source, &debug), HEAP_ERROR_ARGUMENT,
 		     "not a build id");
-	assert_error(heap_dwarf_info_load(cache, "../b/00", &debug), HEAP_ERROR_ARGUMENT, "../b");
-	assert_error(heap_dwarf_info_store(cache, "ABC", &stored), HEAP_ERROR_ARGUMENT, "ABC");
-	assert_error(heap_dwarf_info_store("/proc/none", "00", &stored), HEAP_ERROR_SYSTEM,
+	assert_error(heap_dwarf_info_load(cache, "../b/00", &source, &debug), HEAP_ERROR_ARGUMENT,
+		     "../b");
+	assert_error(heap_dwarf_info_store(cache, "ABC", &source, &stored), HEAP_ERROR_ARGUMENT,
+		     "ABC");
+	assert_error(heap_dwarf_info_store("/proc/none", "00", &source, &stored), HEAP_ERROR_SYSTEM,
 		     "/proc");
 }
 
@@ -525,8 +529,21 @@ static void another_builds_cache_is_refused(void **state)
 	(void)state;
 	assert_true(compile_run("cp a/b/%s-%d a/b/1234-%d", build_id, HEAP_DWARF_INFO_VERSION,
 				HEAP_DWARF_INFO_VERSION));
-	assert_error(heap_dwarf_info_load(cache, "1234", &debug), HEAP_ERROR_FORMAT,
+	assert_error(heap_dwarf_info_load(cache, "1234", &source, &debug), HEAP_ERROR_FORMAT,
 		     "it is of another build");
+}
+
+// A build id is what a file says of itself; another user's may say anything.
+static void another_files_cache_is_refused(void **state)
+{
+	const struct heap_dwarf_source others[] = { { 1001, 2000, 3 },
+						    { 1000, 2001, 3 },
+						    { 1000, 2000, 4 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		assert_error(heap_dwarf_info_load(cache, build_id, &others[i], &debug),
+			     HEAP_ERROR_FORMAT, "it is of another file");
 }
 
 static void damaged_caches_are_refused(void **state)
@@ -568,8 +585,8 @@ static void damaged_caches_are_refused(void **state)
 // Stores a table without checking it, so that a test can break it first.
 static void assert_refused(const char *why)
 {
-	assert_null(heap_dwarf_info_store(cache, "bad", &stored));
-	assert_error(heap_dwarf_info_load(cache, "bad", &debug), HEAP_ERROR_FORMAT, why);
+	assert_null(heap_dwarf_info_store(cache, "bad", &source, &stored));
+	assert_error(heap_dwarf_info_load(cache, "bad", &source, &debug), HEAP_ERROR_FORMAT, why);
 }
 
 static void broken_tables_are_refused(void **state)
@@ -627,5 +644,6 @@ UNIT_TESTS("debug", TEST(units_are_joined), TEST(variables_of_c_are_found),
 	   TEST(files_without_debug_information), TEST(damage_costs_the_unit_it_is_in),
 	   TEST(flipped_bytes_do_no_harm), CACHE_TEST(what_is_stored_is_loaded),
 	   CACHE_TEST(nobody_else_can_read_it), CACHE_TEST(what_is_not_there_is_absent),
-	   CACHE_TEST(another_builds_cache_is_refused), CACHE_TEST(damaged_caches_are_refused),
-	   CACHE_TEST(broken_tables_are_refused), TEST(the_cache_is_in_the_users_directory))
+	   CACHE_TEST(another_builds_cache_is_refused), CACHE_TEST(another_files_cache_is_refused),
+	   CACHE_TEST(damaged_caches_are_refused), CACHE_TEST(broken_tables_are_refused),
+	   TEST(the_cache_is_in_the_users_directory))

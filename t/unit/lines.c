@@ -270,7 +270,9 @@ static struct heap_dwarf_answers *cache;
 
 static void open_cache(const char *build_id, uint64_t size)
 {
-	assert_null(heap_dwarf_answers_create(compile_path("cache"), build_id, size, 1, &cache));
+	const struct heap_dwarf_source origin = { .size = size };
+
+	assert_null(heap_dwarf_answers_create(compile_path("cache"), build_id, &origin, 1, &cache));
 }
 
 static void close_cache(void)

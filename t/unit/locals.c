@@ -273,7 +273,9 @@ static struct heap_dwarf_answers *cache;
 
 static void open_cache(void)
 {
-	assert_null(heap_dwarf_answers_create(compile_path("cache"), "00ff", 1000, 1, &cache));
+	const struct heap_dwarf_source origin = { .size = 1000 };
+
+	assert_null(heap_dwarf_answers_create(compile_path("cache"), "00ff", &origin, 1, &cache));
 }
 
 static bool read_addresses(void *context, uint64_t address, void *buffer, size_t size)

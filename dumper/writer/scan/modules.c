@@ -299,12 +299,14 @@ HEAP_MUST_CHECK
 static struct heap_error *read_debug(struct module *module, const char *cache)
 {
 	char id[2 * HEAP_BUILD_ID_MAX + 1];
-	bool cached = cache && module->elf->build_id.size > 0;
+	struct heap_dwarf_source source;
+	bool cached = cache && module->elf->build_id.size > 0 &&
+		      heap_dwarf_file_source(module->dwarf, &source);
 	struct heap_error *error;
 
 	heap_build_id_format(&module->elf->build_id, id, sizeof(id));
 	if (cached) {
-		error = heap_dwarf_info_load(cache, id, &module->debug);
+		error = heap_dwarf_info_load(cache, id, &source, &module->debug);
 		if (!error)
 			return NULL;
 		heap_error_destroy(error);
@@ -315,7 +317,7 @@ static struct heap_error *read_debug(struct module *module, const char *cache)
 	// A cache that cannot be written costs time, nothing else. What is missing may be there
 	// the next time.
 	if (cached && !module->debug.incomplete)
-		heap_error_destroy(heap_dwarf_info_store(cache, id, &module->debug));
+		heap_error_destroy(heap_dwarf_info_store(cache, id, &source, &module->debug));
 	return NULL;
 }
 
@@ -323,14 +325,14 @@ static struct heap_error *read_debug(struct module *module, const char *cache)
 static void open_answers(struct module *module, const char *cache)
 {
 	char id[2 * HEAP_BUILD_ID_MAX + 1];
-	struct stat status;
+	struct heap_dwarf_source source;
 
 	if (!cache || module->elf->build_id.size == 0 ||
-	    fstat(module->dwarf->descriptor, &status) != 0)
+	    !heap_dwarf_file_source(module->dwarf, &source))
 		return;
 	heap_build_id_format(&module->elf->build_id, id, sizeof(id));
-	heap_error_destroy(heap_dwarf_answers_create(cache, id, (uint64_t)status.st_size,
-						     module->debug.types.count, &module->answers));
+	heap_error_destroy(heap_dwarf_answers_create(cache, id, &source, module->debug.types.count,
+						     &module->answers));
 }
 
 static void note_debug(struct module *module)
