@@ -179,7 +179,8 @@ struct heap_error *foreign_describe(const struct foreign_options *options,
 		.writer_time_ns = options->writer_time_ns,
 		.has_types = options->has_types,
 	};
-	if (!getcwd(process->directory, sizeof(process->directory)))
+	// One that has been removed matters only to names that are relative to it.
+	if (options->pattern[0] != '/' && !getcwd(process->directory, sizeof(process->directory)))
 		return heap_error_create_system("the current directory");
 	if (strlen(options->pattern) >= sizeof(process->pattern))
 		return heap_error_create(HEAP_ERROR_ARGUMENT, "%.200s: the file's name is too long",
@@ -285,7 +286,8 @@ static void read_answer(int descriptor, struct work *work, char *text, size_t si
 		pass_interrupt(work);
 		if (work->tend)
 			work->tend(work->context);
-		if (ready <= 0)
+		// Where it cannot be waited for in turns, all is left to read(2).
+		if (ready == 0 || (ready < 0 && errno == EINTR))
 			continue;
 		got = read(descriptor, text + length, size - 1 - length);
 		if (got < 0 && errno == EINTR)

@@ -10,10 +10,15 @@
 #include "dumper/command/list.h"
 #include "dumper/command/run.h"
 #include "dumper/command/watch.h"
+#include "lib/base/open_files.h"
 #include "lib/base/standard_streams.h"
 
 #include <stdio.h>
 #include <string.h>
+
+enum {
+	FILES = 16,
+};
 
 // On aarch64 a second line says how much of heapsh-limits(7) a user has to know.
 static const char version[] =
@@ -97,6 +102,23 @@ static const char usage[] =
 	"  --keep N              only the last N snapshots of each process stay\n"
 	"  --verbose             say on standard error when a snapshot has been written\n";
 
+// The program that is run is to get the limits that it would have got.
+static const struct command {
+	const char *name;
+	int (*begin)(char **words);
+	unsigned files; // that it may have to open at once
+} commands[] = {
+	{ "run", run, 0 },         { "capture", capture, FILES }, { "attach", attach, FILES },
+	{ "watch", watch, FILES }, { "core", core, FILES },       { "list", list, FILES },
+};
+
+static int begin(const struct command *command, char **words)
+{
+	struct heap_error *error = heap_open_files_reserve(command->files);
+
+	return error ? fail(error) : command->begin(words);
+}
+
 int main(int argc, char **argv)
 {
 	const char *command = argc > 1 ? argv[1] : NULL;
@@ -106,18 +128,10 @@ int main(int argc, char **argv)
 		return misused("which command?");
 	if (argc == 3 && (strcmp(argv[2], "-h") == 0 || strcmp(argv[2], "--help") == 0))
 		command = argv[2];
-	if (strcmp(command, "run") == 0)
-		return run(argv + 2);
-	if (strcmp(command, "capture") == 0)
-		return capture(argv + 2);
-	if (strcmp(command, "attach") == 0)
-		return attach(argv + 2);
-	if (strcmp(command, "watch") == 0)
-		return watch(argv + 2);
-	if (strcmp(command, "core") == 0)
-		return core(argv + 2);
-	if (strcmp(command, "list") == 0)
-		return list(argv + 2);
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		if (strcmp(command, commands[i].name) == 0)
+			return begin(&commands[i], argv + 2);
+	}
 	if (strcmp(command, "-h") == 0 || strcmp(command, "--help") == 0 ||
 	    strcmp(command, "help") == 0) {
 		fputs(usage, stdout);

@@ -76,4 +76,28 @@ for my $bytes (65_536, 131_072, 262_144) {
     my $file = Heapsh->start('shop', by => [ 'prlimit', "--stack=$bytes" ])->capture;
     is join("\n", map { $_->{type} } @{ Heapsh::ask_json($file, 'types') }), $names, "a stack of $bytes bytes: all types";
 }
+# --- few open files --------------------------------------------------------------
+# What cannot be opened for want of descriptors must not count as what is not there.
+for my $limit ('soft', 'hard') {
+    my $program = Heapsh->start('shop', bare => 1);
+    my ($file, $nofile) = ("$directory/files-$limit.snap", $limit eq 'soft' ? '--nofile=6:1024' : '--nofile=8:8');
+    my $said = `prlimit $nofile $Heapsh::build/heapsnap attach --file $file $program->{pid} 2>&1`;
+    if ($limit eq 'soft') {
+        is $said, "$file\n", 'attach with few open files: it raises its limit';
+        unlike scalar Heapsh::ask($file, 'info'), qr/Too many open files/, '... and so does the writer';
+    } else {
+        is $said, "heapsnap: too few files may be open at once, 8 (ulimit -n): there must be room for 16 more\n",
+            'attach with few open files that it may not raise: why';
+        ok !-e $file, '... and no file';
+    }
+    $program->finish;
+}
+
+# --- a directory that is gone ------------------------------------------------------
+{
+    my $program = Heapsh->start('shop', bare => 1);
+    my $said = `mkdir $directory/gone && cd $directory/gone && rmdir $directory/gone && $Heapsh::build/heapsnap attach --file $directory/elsewhere.snap $program->{pid} 2>&1`;
+    is $said, "$directory/elsewhere.snap\n", 'attach where the directory is gone: a file elsewhere is written';
+    $program->finish;
+}
 done_testing;
