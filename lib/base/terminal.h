@@ -7,8 +7,8 @@
 #include <stdbool.h>
 
 /**
- * True if a descriptor is a terminal on which a line can be written over, by the control sequences of ECMA-48: not if
- * TERM is "dumb" or unset, as in an editor's window or a job's log.
+ * True if a descriptor is a terminal that has colours, and lines that can be written over, by the control sequences of
+ * ECMA-48: not if TERM is "dumb" or unset, as in an editor's window or a job's log.
  */
 bool heap_terminal_is_able(int descriptor);
 

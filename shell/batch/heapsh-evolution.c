@@ -172,7 +172,7 @@ static bool parse_options(int argc, char **argv, struct options *options)
 	const char *no_colour = getenv("NO_COLOR");
 	int option;
 
-	options->colours = isatty(STDOUT_FILENO) && !(no_colour && *no_colour);
+	options->colours = heap_terminal_is_able(STDOUT_FILENO) && !(no_colour && *no_colour);
 	options->width = terminal_width();
 	while ((option = options_take(&program, argc, argv, "q", known, NULL)) != -1) {
 		if (!take_option(option, options))
