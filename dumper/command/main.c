@@ -106,7 +106,7 @@ static const char usage[] =
 static const struct command {
 	const char *name;
 	int (*begin)(char **words);
-	unsigned files; // that it may have to open at once
+	unsigned files; // that it has to open at once; 0: it does not matter
 } commands[] = {
 	{ "run", run, 0 },         { "capture", capture, FILES }, { "attach", attach, FILES },
 	{ "watch", watch, FILES }, { "core", core, FILES },       { "list", list, FILES },
@@ -114,7 +114,8 @@ static const struct command {
 
 static int begin(const struct command *command, char **words)
 {
-	struct heap_error *error = heap_open_files_reserve(command->files);
+	struct heap_error *error =
+		command->files > 0 ? heap_open_files_reserve(command->files) : NULL;
 
 	return error ? fail(error) : command->begin(words);
 }

@@ -29,6 +29,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/cache_directory.h"
 #include "lib/base/escape.h"
+#include "lib/base/open_files.h"
 #include "lib/base/parallel.h"
 #include "lib/base/standard_streams.h"
 #include "lib/types/virtual_bases.h"
@@ -400,6 +401,8 @@ static int answer(int argc, char **argv)
 
 	heap_standard_streams_open();
 	read_threads();
+	// Where there is too little room, notes of modules tell.
+	heap_error_destroy(heap_open_files_reserve(1));
 	if (argc >= 4 && strcmp(argv[1], "--again") == 0)
 		return infer_again(argv + 2);
 

@@ -32,12 +32,12 @@ struct heap_error *heap_open_files_reserve(unsigned count)
 {
 	struct rlimit limit;
 
-	if (has_room(count))
-		return NULL;
 	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
 		return heap_error_create_system("RLIMIT_NOFILE");
 	limit.rlim_cur = limit.rlim_max;
-	if (setrlimit(RLIMIT_NOFILE, &limit) == 0 && has_room(count))
+	// Else it stays as it is.
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
+	if (has_room(count))
 		return NULL;
 	return heap_error_create(
 		HEAP_ERROR_SYSTEM,

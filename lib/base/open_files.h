@@ -7,9 +7,10 @@
 #include "lib/base/error.h"
 
 /**
- * Makes room for more open files, by the limit that a process may set itself (RLIMIT_NOFILE) if need be.
+ * Raises the limit that a process may set itself (RLIMIT_NOFILE) as far as it may: a program with hundreds of libraries
+ * takes more than the usual 1024.
  *
- * @return NULL; HEAP_ERROR_SYSTEM if there is less room
+ * @return NULL; HEAP_ERROR_SYSTEM if there is not even room for @p count more
  */
 HEAP_MUST_CHECK
 struct heap_error *heap_open_files_reserve(unsigned count);

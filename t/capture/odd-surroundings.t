@@ -93,6 +93,21 @@ for my $limit ('soft', 'hard') {
     $program->finish;
 }
 
+# A program with many libraries, where the limit is the usual one for its number.
+{
+    my ($count, $source) = (40, "$directory/library.c");
+    open my $out, '>', $source or die $!;
+    print $out "struct part { int a; } part;\n";
+    close $out;
+    my @libraries = map { "$directory/library-$_.so" } 1 .. $count;
+    system($ENV{CC} || 'cc', '-g', '-shared', '-fPIC', '-o', $_, $source) == 0 or die 'cc' for @libraries;
+    my $program = Heapsh->start('shop', bare => 1, env => { LD_PRELOAD => "@libraries" });
+    my $file = "$directory/libraries.snap";
+    is `prlimit --nofile=40:1024 $Heapsh::build/heapsnap attach --file $file $program->{pid} 2>&1`, "$file\n", 'attach to a program with many libraries';
+    unlike scalar Heapsh::ask($file, 'info'), qr/Too many open files/, '... reads all of them';
+    $program->finish;
+}
+
 # --- a directory that is gone ------------------------------------------------------
 {
     my $program = Heapsh->start('shop', bare => 1);
