@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <zlib.h>
 
 // The name and CRC in .gnu_debuglink.
@@ -95,13 +96,26 @@ struct heap_error *heap_elf_find_fetched(const struct heap_build_id *build_id, c
 	return NULL;
 }
 
+// The path without symbolic links, unless that leads elsewhere: those of the kernel to a process's root and files are
+// no text that could be followed. @return malloc'd; NULL: no memory
+static char *real_path(const char *path)
+{
+	CLEANUP_FREE char *real = realpath(path, NULL);
+	struct stat status, other;
+
+	if (real && stat(path, &status) == 0 && stat(real, &other) == 0 &&
+	    status.st_dev == other.st_dev && status.st_ino == other.st_ino)
+		return keep(real);
+	return strdup(path);
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *find_by_link(const struct heap_elf_file *file, const char *directory,
 				       char **result)
 {
 	// Beside the file, in .debug/ beside it, and at its path below the directory.
 	static const char *const patterns[] = { "%s%s/%s", "%s%s/.debug/%s" };
-	CLEANUP_FREE char *real = realpath(file->path, NULL);
+	CLEANUP_FREE char *real = real_path(file->path);
 	char *slash = real ? strrchr(real, '/') : NULL;
 	const char *name;
 	uint32_t crc;

@@ -400,6 +400,28 @@ SKIP: {
     }
 }
 
+# Debug files that are installed there, and not here.
+SKIP: {
+    my @mounts = qw(/usr/bin/unshare --user --map-root-user --mount);
+    skip 'no namespaces here', 4 if system("@mounts true 2>/dev/null") != 0;
+    my $mount = "$directory/mount";
+    my $copy = Heapsh::program_path('kinds');
+    system("cd $directory && objcopy --only-keep-debug $copy linked.debug && objcopy -S --add-gnu-debuglink=linked.debug $copy linked") == 0 or die;
+    my ($first, $rest) = `readelf -n $copy` =~ /Build ID: (..)(\S+)/;
+    my $folder = "/usr/lib/debug/.build-id/$first";
+    for ([ 'beside it', "cp $directory/linked.debug $mount" ],
+        [ 'by its build id', "mount -t tmpfs none /usr/lib/debug && mkdir -p $folder && cp $directory/linked.debug $folder/$rest.debug" ]) {
+        my ($where, $install) = @$_;
+        skip 'no directory for debug files here', 2 if $where ne 'beside it' && !-d '/usr/lib/debug';
+        my $start = "mount -t tmpfs none $mount && cp $directory/linked $mount && $install && exec $mount/linked";
+        my $program = Heapsh->start($mounts[0], bare => 1, args => [ @mounts[1 .. $#mounts], 'sh', '-c', $start ]);
+        my $module = module_of($program->pid, 'linked');
+        is $module->{note}, '', "a debug file in a mount of its own, $where: is found";
+        like $module->{debug}, qr{^/proc/\d+/root/.*debug$}, '... there';
+        $program->finish;
+    }
+}
+
 # As an upgrade leaves it in a server that runs on.
 SKIP: {
     skip 'not root, who alone may follow the links to mapped files', 2 if $> != 0 || !-r "/proc/$$/map_files";

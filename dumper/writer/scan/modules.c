@@ -274,9 +274,26 @@ static struct heap_error *add_separate(struct module *module)
 	return error;
 }
 
+// Finds the separate debug file, where it is installed here, or in the process's own root.
+HEAP_MUST_CHECK
+static struct heap_error *find_installed(const struct module *module, const struct image *image,
+					 char **result)
+{
+	CLEANUP_FREE char *directory = NULL;
+
+	HEAP_TRY(heap_elf_find_debug_file(module->elf, DEBUG_DIRECTORY, result));
+	if (*result || !*image->root)
+		return NULL;
+	if (asprintf(&directory, "%s%s", image->root, DEBUG_DIRECTORY) < 0) {
+		directory = NULL;
+		return heap_error_out_of_memory();
+	}
+	return heap_elf_find_debug_file(module->elf, directory, result);
+}
+
 // Where the debug information is: in the file itself, or in a file of its own.
 HEAP_MUST_CHECK
-static struct heap_error *find_debug_path(struct module *module)
+static struct heap_error *find_debug_path(struct module *module, const struct image *image)
 {
 	if (module->elf->has_debug_info) {
 		module->debug_path = strdup(module->elf->path);
@@ -284,7 +301,7 @@ static struct heap_error *find_debug_path(struct module *module)
 	}
 	const char *why = NULL;
 
-	HEAP_TRY(heap_elf_find_debug_file(module->elf, DEBUG_DIRECTORY, &module->debug_path));
+	HEAP_TRY(find_installed(module, image, &module->debug_path));
 	if (!module->debug_path)
 		HEAP_TRY(debuginfod_fetch(&module->elf->build_id, &module->debug_path, &why));
 	if (module->debug_path)
@@ -350,10 +367,10 @@ static void note_debug(struct module *module)
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *open_debug(struct module *module, const char *cache,
-				     struct heap_types *types)
+static struct heap_error *open_debug(struct module *module, const struct image *image,
+				     const char *cache, struct heap_types *types)
 {
-	struct heap_error *error = find_debug_path(module);
+	struct heap_error *error = find_debug_path(module, image);
 
 	if (error || !module->debug_path)
 		return error;
@@ -388,7 +405,7 @@ static void open_module(struct module *module, const struct image *image, const 
 		read_build_id(image, module->start, &module->build_id);
 	error = open_file(module, image);
 	if (!error)
-		error = open_debug(module, cache, types);
+		error = open_debug(module, image, cache, types);
 	if (error)
 		module_note_error(module, error);
 }
