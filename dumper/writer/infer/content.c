@@ -113,6 +113,14 @@ static bool may_point_to(const struct image *image, uint64_t address, enum heap_
 			   (mapping->protection & PROT_EXEC));
 }
 
+// The bytes that a value of a type has at least: of a flexible struct, those before its elements.
+static uint64_t least_size(const struct layouts *layouts, heap_type_id type)
+{
+	const struct layout_facts *facts = &layouts->facts[type];
+
+	return facts->is_flexible ? facts->start : layouts_size(layouts, type);
+}
+
 // True if a block without a name may be one value of a type, or several, or of a type that begins with it, as
 // far as its size tells.
 static bool has_size_of(const struct inference *inference, heap_object_id object, heap_type_id type)
@@ -183,9 +191,8 @@ static int pointer_score(const struct check *check, uint64_t offset, heap_type_i
 		return simple_score(inference, target, interior, pointee);
 	if (layouts_is_start(interior))
 		interior = 0;
-	if (layouts_size(&inference->layouts, pointee) >
+	if (least_size(&inference->layouts, pointee) >
 		    inference_size(inference, target) - interior &&
-	    !layouts_is_flexible(&inference->layouts, pointee) &&
 	    !may_be_cut(inference, target, interior, pointee))
 		return CONTRADICTED;
 	// A larger block may begin with such a value, but nothing shows that this one does.
