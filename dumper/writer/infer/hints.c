@@ -250,18 +250,34 @@ struct heap_error *hints_rebase(struct inference *inference, heap_object_id obje
 
 // --- asking ------------------------------------------------------------------
 
-// A T ** leads to a T *, be it alone, in an array or in a struct.
+// True if all that a type has at an offset are pointers to structs.
+static bool leads_to_structs(const struct inference *inference, heap_type_id type, uint64_t offset)
+{
+	const struct heap_slots *slots = heap_slot_table_get(&inference->layouts.slots, type);
+	uint32_t first = 0, end = slots ? heap_slots_at(slots, offset, &first) : 0;
+	bool are_structs = first < end;
+
+	for (uint32_t i = first; are_structs && i < end; i++)
+		are_structs = layouts_is_compound(&inference->layouts, slots->list[i].pointee);
+	return are_structs;
+}
+
+// A T ** leads to a T *, be it alone, in an array or in a struct. A char ** may lead to whatever code has pointers in,
+// but not to one that is declared to lead to a struct.
 static enum verdict ask_pointer_hint(const struct inference *inference, const struct hint *hint,
 				     heap_type_id type)
 {
 	const struct heap_types *types = inference->layouts.types;
 	heap_type_id pointee = layouts_strip(&inference->layouts, types->types[hint->type].target);
 	uint64_t stride = layouts_size(&inference->layouts, type);
+	uint64_t place = stride > 0 ? (hint->interior & ~UINT32_C(7)) % stride : 0;
 
 	if (!layouts_is_compound(&inference->layouts, pointee))
-		return VERDICT_NONE;
-	if (stride > 0 && layouts_has_pointer(&inference->layouts, type,
-					      (hint->interior & ~UINT32_C(7)) % stride, pointee))
+		return !hint->either && types->types[pointee].kind == HEAP_TYPE_BASE &&
+				       leads_to_structs(inference, type, place)
+			       ? VERDICT_AGAINST
+			       : VERDICT_NONE;
+	if (stride > 0 && layouts_has_pointer(&inference->layouts, type, place, pointee))
 		return VERDICT_FOR;
 	return hint->either ? VERDICT_NONE : VERDICT_AGAINST;
 }
