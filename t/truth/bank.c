@@ -119,16 +119,16 @@ static void *vec_grow(void *v, size_t size, const char *type)
 	size_t cap = h ? h->cap * 2 : 4, len = h ? h->len : 0;
 	truth_forget(h);
 	h = realloc(h, sizeof *h + cap * size);
-	truth_log(h, TRUTH_POOL, type, 0);
+	truth_log(h, TRUTH_BEHIND, type, sizeof *h);
 	h->cap = cap;
 	h->len = len;
 	return h + 1;
 }
 
-#define VEC_PUSH(v, x) \
+#define VEC_PUSH(T, v, x) \
 	do { \
 		if (!(v) || VEC_HEAD(v)->len == VEC_HEAD(v)->cap) \
-			(v) = vec_grow(v, sizeof *(v), "struct vec_head"); \
+			(v) = vec_grow(v, sizeof *(v), #T); \
 		(v)[VEC_HEAD(v)->len++] = (x); \
 	} while (0)
 static void open_account(struct branch *b, uint64_t id)
@@ -148,7 +148,7 @@ static void open_account(struct branch *b, uint64_t id)
 			snprintf(t, 60, "memo %u of %llu", k, (unsigned long long)id);
 			e.memo = TEXT(strdup(t));
 		}
-		VEC_PUSH(a->entries, e);
+		VEC_PUSH(struct entry, a->entries, e);
 	}
 	*by_id_put(bank->ids, id * 7919) = a;
 }
@@ -181,10 +181,10 @@ int main(void)
 		b->where.lat = i;
 		TAILQ_INIT(&b->accounts);
 		for (int k = 0; k < i; k++)
-			VEC_PUSH(b->codes, k * i);
+			VEC_PUSH(int, b->codes, k *i);
 		for (int k = 0; k < i % 4; k++) {
 			snprintf(t, 40, "alias %d of %d", k, i);
-			VEC_PUSH(b->aliases, TEXT(strdup(t)));
+			VEC_PUSH(char *, b->aliases, TEXT(strdup(t)));
 		}
 		for (int k = 0; k < 60; k++)
 			open_account(b, i * 60 + k + 1);

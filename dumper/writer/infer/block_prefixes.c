@@ -4,9 +4,10 @@
  * known of the start. That T may also be a part in the middle of a struct, such as a list's link.
  * Then some struct has the block's size and a T at k, and naming will find it. But if for nearly
  * all blocks with a T at k there is no such struct, and a T fits the memory behind k, then the
- * first k bytes are a prefix. Where no sites are known, that is as true of the headers of allocators
+ * first k bytes are a prefix. Arrays of a T, and numbers or pointers instead of a T, say so where nearly all pointers to
+ * the blocks of their site lead there. Where no sites are known, all that is as true of the headers of allocators
  * whose blocks form trees: then there must be a pointer to a method table behind the prefix, or the prefix is a link
- * from block to block.
+ * from block to block, or has no pointers.
  */
 #include "dumper/writer/infer/block_prefixes.h"
 
@@ -41,6 +42,7 @@ struct lead {
 	heap_type_id type;
 	uint32_t offset;
 	uint64_t header; // slots lead to the start, too: to a struct of so many bytes
+	bool is_plain;   // no slots lead to structs or texts there, but to numbers or pointers
 };
 
 // True for a place where a prefix may end. Characters may stand anywhere.
@@ -59,6 +61,39 @@ static uint64_t header_size(const struct layouts *layouts, const struct hint *hi
 		       : 0;
 }
 
+// Notes a slot that leads to a number or a pointer, as to an element of an array. Members of structs are such, too, so
+// that only all pointers of a site together tell a prefix from these.
+static void note_plain(const struct inference *inference, const struct hint *hint,
+		       struct lead *plain)
+{
+	if (hint->interior > plain->offset)
+		return;
+	if (hint->interior < plain->offset ||
+	    claims_prefer(&inference->layouts, hint->type, plain->type))
+		plain->type = hint->type;
+	plain->offset = hint->interior;
+}
+
+static bool is_pointer_to_struct(const struct inference *inference, heap_type_id type)
+{
+	const struct heap_types *types = inference->layouts.types;
+
+	return layouts_is_pointer(&inference->layouts, type) &&
+	       layouts_is_compound(&inference->layouts,
+				   layouts_strip(&inference->layouts, types->types[type].target));
+}
+
+// True if a place that slots to numbers or pointers lead to may be the end of a prefix. Where no sites are known, that
+// must be an array of pointers.
+static bool may_be_plain(const struct inference *inference, heap_object_id object,
+			 enum block_prefix_kind kind, const struct lead *plain)
+{
+	return kind == BLOCK_PREFIX_STRUCTS &&
+	       (inference_has_sites(inference) || is_pointer_to_struct(inference, plain->type)) &&
+	       plain->offset >= 8 && plain->offset <= BLOCK_PREFIX_MAX && plain->offset % 8 == 0 &&
+	       plain->offset < objects_size(&inference->capture->objects, object);
+}
+
 /*
  * The first place behind its start that slots lead to, if they lead nowhere before, or to a header that
  * ends there. Of several types there the one that says more.
@@ -67,6 +102,7 @@ static bool find_lead(const struct inference *inference, heap_object_id object,
 		      enum block_prefix_kind kind, struct lead *lead)
 {
 	const struct layouts *layouts = &inference->layouts;
+	struct lead plain = { .offset = UINT32_MAX, .is_plain = true };
 	uint32_t seen = 0;
 
 	*lead = (struct lead){ .offset = UINT32_MAX };
@@ -77,9 +113,13 @@ static bool find_lead(const struct inference *inference, heap_object_id object,
 		progress_step();
 		if (++seen > FEW_HINTS)
 			return false;
-		if (hint->either || (!layouts_is_compound(layouts, hint->type) &&
-				     !layouts_is_character(layouts, hint->type)))
+		if (hint->either)
 			continue;
+		if (!layouts_is_compound(layouts, hint->type) &&
+		    !layouts_is_character(layouts, hint->type)) {
+			note_plain(inference, hint, &plain);
+			continue;
+		}
 		if (hint->interior > lead->offset)
 			continue;
 		if (header_size(layouts, hint) > 0) {
@@ -92,7 +132,12 @@ static bool find_lead(const struct inference *inference, heap_object_id object,
 		if (!may_end(layouts, hint))
 			return false;
 		if (hint->interior < lead->offset || claims_prefer(layouts, hint->type, lead->type))
-			*lead = (struct lead){ hint->type, hint->interior, lead->header };
+			*lead = (struct lead){ hint->type, hint->interior, lead->header, false };
+	}
+	if (lead->offset == UINT32_MAX && lead->header == 0 &&
+	    may_be_plain(inference, object, kind, &plain)) {
+		*lead = plain;
+		return true;
 	}
 	return lead->offset != UINT32_MAX && (lead->header == 0 || lead->header == lead->offset) &&
 	       layouts_is_character(layouts, lead->type) == (kind == BLOCK_PREFIX_TEXTS) &&
@@ -155,6 +200,7 @@ static bool may_be_alternative(const struct layouts *layouts, const struct lead 
 enum reading {
 	READING_OTHER,
 	READING_PREFIX,
+	READING_ARRAY, // a prefix of several values, if the site's other pointers say so
 	READING_EMBEDDED,
 };
 
@@ -177,6 +223,16 @@ static bool has_struct_of_bytes(const struct inference *inference, heap_object_i
 	return false;
 }
 
+// True if a block reads as text from its start on. A number before the lead may look like a few letters.
+static bool begins_with_text(const struct inference *inference, const struct content *content,
+			     uint64_t size, uint32_t offset)
+{
+	size_t letters = offset < sizeof(*content->words) ? offset : sizeof(*content->words);
+
+	return content->count > 0 && !memchr(content->words, '\0', letters) &&
+	       content_is_text(inference, content, size);
+}
+
 // Text that begins at the lead and not before.
 static enum reading read_text(const struct inference *inference, heap_object_id object,
 			      uint32_t offset, uint64_t *words)
@@ -186,7 +242,7 @@ static enum reading read_text(const struct inference *inference, heap_object_id 
 	struct content content;
 
 	content_read(inference, object, words, &content);
-	if (content_is_text(inference, &content, size) ||
+	if (begins_with_text(inference, &content, size, offset) ||
 	    has_struct_of_bytes(inference, object, offset))
 		return READING_EMBEDDED;
 	memmove(words, (const char *)words + offset, content.count * 8 - offset);
@@ -269,6 +325,68 @@ static bool is_linked(const struct inference *inference, heap_object_id object,
 	return word == 0;
 }
 
+// True if a lead is to structs that are parts of others, as the links of lists are, or to pointers to such: these stand
+// behind other members.
+static bool is_to_parts(const struct inference *inference, const struct lead *lead)
+{
+	const struct layouts *layouts = &inference->layouts;
+	heap_type_id type = lead->type;
+
+	if (lead->is_plain)
+		type = layouts_strip(layouts, layouts->types->types[type].target);
+	return layouts_is_link(layouts, type) || layouts_is_part_inside(layouts, type);
+}
+
+// True if there is no pointer before the lead, as in a header that counts what is behind it. The headers of allocators
+// whose blocks form trees have some.
+static bool is_behind_numbers(const struct inference *inference, heap_object_id object,
+			      const struct lead *lead)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	uint32_t first = snapshot->edge_first[object];
+
+	return !is_to_parts(inference, lead) &&
+	       (first == snapshot->edge_first[object + 1] ||
+		snapshot->edge_slot[first] * UINT64_C(8) >= lead->offset);
+}
+
+// True if there are pointers to blocks or zeros behind the lead, up to what may be no part of the block.
+static bool is_behind_pointers(const struct inference *inference, heap_object_id object,
+			       const struct lead *lead, uint64_t *words)
+{
+	uint64_t size = objects_size(&inference->capture->objects, object);
+	uint64_t end = size - layouts_slack(&inference->layouts, size);
+	struct content content;
+
+	content_read(inference, object, words, &content);
+	for (uint64_t at = lead->offset; at + 8 <= end && at / 8 < content.count; at += 8) {
+		if (words[at / 8] != 0 &&
+		    heap_edge_at(&inference->capture->snapshot, object, at) == UINT32_MAX)
+			return false;
+	}
+	return heap_edge_at(&inference->capture->snapshot, object, lead->offset) != UINT32_MAX;
+}
+
+// True if what lies behind the lead is a whole number of values.
+static bool is_array(const struct inference *inference, heap_object_id object,
+		     const struct lead *lead)
+{
+	const struct layouts *layouts = &inference->layouts;
+	uint64_t size = objects_size(&inference->capture->objects, object);
+	uint64_t stride = layouts_size(layouts, lead->type);
+
+	return stride > 0 && (size - lead->offset) % stride <= layouts_slack(layouts, size);
+}
+
+// Reads numbers or pointers behind the lead.
+static enum reading read_plain(const struct inference *inference, heap_object_id object,
+			       const struct lead *lead, uint64_t *words)
+{
+	if (inference_has_sites(inference))
+		return is_array(inference, object, lead) ? READING_ARRAY : READING_OTHER;
+	return is_behind_pointers(inference, object, lead, words) ? READING_PREFIX : READING_OTHER;
+}
+
 static enum reading read_block(const struct inference *inference, heap_object_id object,
 			       const struct lead *lead, uint64_t *words)
 {
@@ -281,14 +399,16 @@ static enum reading read_block(const struct inference *inference, heap_object_id
 	    may_be_alternative(layouts, lead, size))
 		return READING_EMBEDDED;
 	if (!inference_has_sites(inference) && !find_table(inference, object, lead) &&
-	    !is_linked(inference, object, lead))
+	    !is_linked(inference, object, lead) && !is_behind_numbers(inference, object, lead))
 		return READING_EMBEDDED;
+	if (lead->is_plain)
+		return read_plain(inference, object, lead, words);
 	if (layouts_fit(layouts, lead->type, size - lead->offset,
 			layouts_slack(layouts, size - lead->offset))
 			    .fit != LAYOUT_NONE ||
 	    has_whole(layouts, lead->type, 0, size - lead->offset))
 		return READING_PREFIX;
-	return READING_OTHER;
+	return is_array(inference, object, lead) ? READING_ARRAY : READING_OTHER;
 }
 
 // --- what those on all blocks say ----------------------------------------------
@@ -315,20 +435,31 @@ static bool is_open(const struct inference *inference, heap_object_id object)
 	       inference_prefix(inference, object) == 0 && !pools_have(&inference->pools, object);
 }
 
+// Counts a block whose pointers lead behind all prefixes, once: many may lead to the elements of one array.
+static void note_elsewhere(struct site_leads *leads, uint8_t *are_seen, heap_object_id object)
+{
+	if (heap_bit_get(are_seen, object))
+		return;
+	heap_bit_set(are_seen, object);
+	leads->elsewhere++;
+}
+
 // Counts where the pointers to each site's blocks lead, once and only if that is needed.
 HEAP_MUST_CHECK
 static struct heap_error *require_leads(struct inference *inference)
 {
 	const struct capture *capture = inference->capture;
 	const struct heap_snapshot *snapshot = &capture->snapshot;
+	CLEANUP_FREE uint8_t *are_seen = NULL;
 	struct site_leads *leads;
 
 	if (inference->block_prefixes.leads)
 		return NULL;
 	leads = calloc((size_t)capture->snapshot.site_count + 1, sizeof(*leads));
-	if (!leads)
-		return heap_error_out_of_memory();
 	inference->block_prefixes.leads = leads;
+	are_seen = calloc((size_t)capture->objects.count / 8 + 1, 1);
+	if (!leads || !are_seen)
+		return heap_error_out_of_memory();
 	progress_steps(snapshot->edge_count);
 	for (heap_object_id i = 0; i < capture->objects.count; i++) {
 		for (uint32_t j = snapshot->edge_first[i]; j < snapshot->edge_first[i + 1]; j++) {
@@ -340,7 +471,7 @@ static struct heap_error *require_leads(struct inference *inference)
 						      snapshot->edge_target[j + PREFETCH_DISTANCE]);
 			if (snapshot->edge_interior[j] > BLOCK_PREFIX_MAX ||
 			    snapshot->edge_interior[j] % 8 != 0)
-				own->elsewhere++;
+				note_elsewhere(own, are_seen, snapshot->edge_target[j]);
 			else
 				own->at[snapshot->edge_interior[j] / 8]++;
 			if (snapshot->edge_slot[j] >= BLOCK_PREFIX_MAX / 8)
@@ -364,22 +495,35 @@ static struct site_leads *leads_of(const struct inference *inference, heap_objec
 			.leads[capture->maker_of_kind[objects_kind(&capture->objects, object)]];
 }
 
+// The prefix that leads show for the blocks of a kind. If they show several, each run picks the
+// same one.
+struct kind_prefix {
+	uint8_t header;        // bytes that slots say are a header; MIXED: they do not agree
+	uint8_t lead;          // bytes before what slots lead to; 0: none do
+	uint8_t bytes;         // that all blocks of the kind have; 0: this is not known
+	bool are_arrays;       // only such blocks have that lead: it says nothing of other sites
+	size_t pair;           // of the lead
+	heap_object_id object; // one of them
+};
+
 /*
  * True if nearly all pointers to a site's blocks, typed or not, lead to an offset. Those from within
  * the first bytes of blocks to the start of others do not count: prefixes are linked with each other.
- * Nor do those to a header.
+ * Nor do those to a header. To where arrays seem to begin, all other pointers must lead: a struct may have a pointer to
+ * the numbers behind it.
  */
-static bool site_leads_to(const struct inference *inference, heap_object_id object, uint32_t offset,
-			  bool has_header)
+static bool site_leads_to(const struct inference *inference, const struct kind_prefix *prefix)
 {
-	const struct site_leads *leads = leads_of(inference, object);
+	const struct site_leads *leads = leads_of(inference, prefix->object);
+	const uint32_t offset = prefix->lead;
+	bool has_header = prefix->header == offset && !prefix->are_arrays;
 	uint64_t others = leads->elsewhere;
 
 	if (offset % 8 != 0)
 		return false;
 	for (uint32_t i = has_header; i <= BLOCK_PREFIX_MAX / 8; i++)
 		others += i == offset / 8 ? 0 : leads->at[i];
-	for (uint32_t i = 0; !has_header && i < offset / 8; i++)
+	for (uint32_t i = 0; !has_header && !prefix->are_arrays && i < offset / 8; i++)
 		others -= leads->from[i];
 	return leads->at[offset / 8] >= MIN_SUPPORT && leads->at[offset / 8] >= MIN_LEAD * others;
 }
@@ -419,16 +563,6 @@ struct heap_error *block_prefixes_header(struct inference *inference, heap_objec
 	return NULL;
 }
 
-// The prefix that leads show for the blocks of a kind. If they show several, each run picks the
-// same one.
-struct kind_prefix {
-	uint8_t header;        // bytes that slots say are a header; MIXED: they do not agree
-	uint8_t lead;          // bytes before what slots lead to; 0: none do
-	uint8_t bytes;         // that all blocks of the kind have; 0: this is not known
-	size_t pair;           // of the lead
-	heap_object_id object; // one of them
-};
-
 static void note_header(struct kind_prefix *prefix, uint64_t header)
 {
 	if (header > BLOCK_PREFIX_MAX ||
@@ -439,11 +573,13 @@ static void note_header(struct kind_prefix *prefix, uint64_t header)
 }
 
 static void note_lead(struct kind_prefix *prefix, heap_object_id object, const struct lead *lead,
-		      size_t pair)
+		      size_t pair, bool is_array)
 {
-	if (prefix->lead != 0 && prefix->lead <= lead->offset)
+	if (prefix->lead != 0 &&
+	    (prefix->lead < lead->offset || (prefix->lead == lead->offset && !prefix->are_arrays)))
 		return;
 	prefix->lead = (uint8_t)lead->offset;
+	prefix->are_arrays = is_array;
 	prefix->pair = pair;
 	prefix->object = object;
 }
@@ -464,11 +600,11 @@ static struct heap_error *accept_pairs(struct inference *inference, struct kind_
 		if (prefix->lead == 0)
 			continue;
 		HEAP_TRY(require_leads(inference));
-		if (!site_leads_to(inference, prefix->object, prefix->lead,
-				   prefix->header == prefix->lead))
+		if (!site_leads_to(inference, prefix))
 			continue;
-		prefixes->pairs.items[prefix->pair].is_accepted = true;
+		prefixes->pairs.items[prefix->pair].is_accepted |= !prefix->are_arrays;
 		prefix->bytes = prefix->lead;
+		*any = true;
 	}
 	for (size_t i = 0; i < prefixes->pairs.count; i++) {
 		struct prefix_pair *pair = &prefixes->pairs.items[i];
@@ -562,7 +698,10 @@ static struct heap_error *count_blocks(struct inference *inference, enum block_p
 		case READING_PREFIX:
 			pair->supporting++;
 			pair->tagged += count_tagged(inference, i, &lead);
-			note_lead(prefix, i, &lead, (size_t)(pair - prefixes->pairs.items));
+			note_lead(prefix, i, &lead, (size_t)(pair - prefixes->pairs.items), false);
+			break;
+		case READING_ARRAY:
+			note_lead(prefix, i, &lead, (size_t)(pair - prefixes->pairs.items), true);
 			break;
 		case READING_EMBEDDED:
 			pair->contradicting++;
@@ -645,11 +784,13 @@ static uint32_t choose(const struct inference *inference, heap_object_id object,
 	if (!find_lead(inference, object, kind, &lead))
 		return is_open_to(inference, object, &lead, bytes) ? bytes : 0;
 	if (!is_accepted(inference, &lead))
-		return 0;
-	if ((kind == BLOCK_PREFIX_TEXTS || !inference_has_sites(inference)) &&
-	    read_block(inference, object, &lead, words) != READING_PREFIX)
-		return 0;
-	return lead.offset;
+		return bytes == lead.offset ? bytes : 0;
+	if (kind == BLOCK_PREFIX_STRUCTS && inference_has_sites(inference))
+		return lead.offset;
+
+	enum reading reading = read_block(inference, object, &lead, words);
+
+	return reading == READING_PREFIX || reading == READING_ARRAY ? lead.offset : 0;
 }
 
 struct heap_error *block_prefixes_find(struct inference *inference, enum block_prefix_kind kind,

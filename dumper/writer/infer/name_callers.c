@@ -24,6 +24,7 @@ struct caller {
 	heap_type_id
 		meant;     // characters that the variable with the block points to, or HEAP_NO_TYPE
 	heap_type_id type; // of most, if most have one; else what is meant
+	uint32_t prefix;   // of the blocks with a name: it counts for those with the same
 	uint32_t voters, votes, open;
 	uint32_t samples, agreeing; // of the open ones
 };
@@ -95,11 +96,27 @@ static struct heap_error *elect(const struct inference *inference, const struct 
 			caller->open++;
 			continue;
 		}
-		caller->voters++;
+		if (caller->voters++ == 0)
+			caller->prefix = inference_prefix(inference, object);
 		majority_add(&caller->majority, type);
 		caller->type = (heap_type_id)caller->majority.value;
 	}
 	return NULL;
+}
+
+static bool has_prefix(const struct inference *inference, const struct caller *caller,
+		       heap_object_id object)
+{
+	return inference_prefix(inference, object) == caller->prefix;
+}
+
+// True if a block may be one or several of its caller's type. Behind another prefix, or none, is something else, or
+// that prefix is not known yet.
+static bool may_have(const struct inference *inference, const struct caller *caller,
+		     heap_object_id object, uint64_t *words)
+{
+	return has_prefix(inference, caller, object) &&
+	       naming_may_repeat(inference, object, caller->type, words);
 }
 
 // Counts the votes for the callers' types, and the samples without a name that agree.
@@ -117,12 +134,12 @@ static void count(const struct inference *inference, const struct site_summary *
 		if (!caller || caller->type == HEAP_NO_TYPE)
 			continue;
 		if (inference->claims.rank[object] != RANK_NONE) {
-			caller->votes += inference_type(inference, object) == caller->type;
+			caller->votes += inference_type(inference, object) == caller->type &&
+					 has_prefix(inference, caller, object);
 			continue;
 		}
 		if (caller->samples++ % (caller->open / STEPS + 1) == 0)
-			caller->agreeing +=
-				naming_may_repeat(inference, object, caller->type, words);
+			caller->agreeing += may_have(inference, caller, object, words);
 	}
 }
 
@@ -160,7 +177,7 @@ struct heap_error *name_callers(struct inference *inference, const struct site_s
 
 		progress_step();
 		if (!caller || !is_elected(caller) || inference->claims.rank[object] != RANK_NONE ||
-		    !naming_may_repeat(inference, object, caller->type, words))
+		    !may_have(inference, caller, object, words))
 			continue;
 		HEAP_TRY(naming_claim_member(
 			inference, object,
