@@ -23,6 +23,7 @@ $floor{counted} = [99.9, 99.9];    # texts of a few letters too
 $floor{btree} = [92, 99.9];    # the code that makes its blobs has no pointer to bytes of its own
 $floor{versions} = [100, 100];    # arrays and texts behind a count of references
 $floor{models} = [99, 99];    # arrays behind their length
+$floor{captions} = [100, 100];    # the same, to whose header there is a pointer, too
 $floor{mailer} = [100, 100];    # pointers to two texts are as large as a link
 $floor{windows} = [90, 100];    # nothing tells lists from fonts
 $floor{kv} = [99.9, 99.9];    # makes blocks of two contents in turn, of which one could be a struct

@@ -43,6 +43,7 @@ struct lead {
 	uint32_t offset;
 	uint64_t header; // slots lead to the start, too: to a struct of so many bytes
 	bool is_plain;   // no slots lead to structs or texts there, but to numbers or pointers
+	bool is_linked;  // that header has pointers
 };
 
 // True for a place where a prefix may end. Characters may stand anywhere.
@@ -72,6 +73,21 @@ static void note_plain(const struct inference *inference, const struct hint *hin
 	    claims_prefer(&inference->layouts, hint->type, plain->type))
 		plain->type = hint->type;
 	plain->offset = hint->interior;
+}
+
+// True if a struct has pointers.
+static bool has_pointers(const struct layouts *layouts, heap_type_id type)
+{
+	const struct heap_slots *slots = heap_slot_table_get(&layouts->slots, type);
+
+	return slots && slots->count > 0;
+}
+
+// True if numbers or pointers may be what a block is about, behind a header that slots lead to, if any. One with pointers
+// is more than the length of an array.
+static bool may_be_behind(const struct lead *lead, uint32_t offset)
+{
+	return lead->header == 0 || (lead->header == offset && !lead->is_linked);
 }
 
 static bool is_pointer_to_struct(const struct inference *inference, heap_type_id type)
@@ -127,15 +143,18 @@ static bool find_lead(const struct inference *inference, heap_object_id object,
 			    (lead->header > 0 && lead->header != header_size(layouts, hint)))
 				return false;
 			lead->header = header_size(layouts, hint);
+			lead->is_linked |= has_pointers(layouts, hint->type);
 			continue;
 		}
 		if (!may_end(layouts, hint))
 			return false;
 		if (hint->interior < lead->offset || claims_prefer(layouts, hint->type, lead->type))
-			*lead = (struct lead){ hint->type, hint->interior, lead->header, false };
+			*lead = (struct lead){ hint->type, hint->interior, lead->header, false,
+					       lead->is_linked };
 	}
-	if (lead->offset == UINT32_MAX && lead->header == 0 &&
+	if (lead->offset == UINT32_MAX && may_be_behind(lead, plain.offset) &&
 	    may_be_plain(inference, object, kind, &plain)) {
+		plain.header = lead->header;
 		*lead = plain;
 		return true;
 	}
@@ -516,7 +535,7 @@ static bool site_leads_to(const struct inference *inference, const struct kind_p
 {
 	const struct site_leads *leads = leads_of(inference, prefix->object);
 	const uint32_t offset = prefix->lead;
-	bool has_header = prefix->header == offset && !prefix->are_arrays;
+	bool has_header = prefix->header == offset;
 	uint64_t others = leads->elsewhere;
 
 	if (offset % 8 != 0)
@@ -525,6 +544,10 @@ static bool site_leads_to(const struct inference *inference, const struct kind_p
 		others += i == offset / 8 ? 0 : leads->at[i];
 	for (uint32_t i = 0; !has_header && !prefix->are_arrays && i < offset / 8; i++)
 		others -= leads->from[i];
+	// An array has one pointer to its header, and one behind it.
+	if (has_header && prefix->are_arrays &&
+	    leads->at[0] * (uint64_t)MIN_LEAD > leads->at[offset / 8] * (uint64_t)(MIN_LEAD + 1))
+		return false;
 	return leads->at[offset / 8] >= MIN_SUPPORT && leads->at[offset / 8] >= MIN_LEAD * others;
 }
 

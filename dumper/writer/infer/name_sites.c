@@ -43,6 +43,23 @@ static bool has_whole_hint(const struct inference *inference, heap_object_id obj
 	return hints_ask(inference, object, type) == VERDICT_AGAINST;
 }
 
+// True if all that reads as text are a few letters, and something else is behind their NUL, as in numbers and in strings
+// of characters of several bytes.
+static bool is_like_numbers(const struct content *content, uint64_t size)
+{
+	const char *bytes = (const char *)content->words;
+	uint64_t end = size < content->count * 8 ? size : content->count * 8;
+	uint64_t length = strnlen(bytes, end);
+
+	if (length >= sizeof(*content->words))
+		return false;
+	for (uint64_t i = length; i < end; i++) {
+		if (bytes[i] != '\0')
+			return true;
+	}
+	return false;
+}
+
 // True if a block may be one or several of a type, by its size, hints and content.
 //
 // @param must_prove  the content must speak for it: a text must read like one
@@ -62,7 +79,8 @@ static bool may_repeat(const struct inference *inference, const struct content *
 	if (layouts_is_character(&inference->layouts, type))
 		return capture->snapshot.edge_first[object] ==
 			       capture->snapshot.edge_first[object + 1] &&
-		       (!must_prove || content_is_text(inference, content, size));
+		       (!must_prove || (content_is_text(inference, content, size) &&
+					!is_like_numbers(content, size)));
 	return content_score(inference, content, type, claim.elements) >= must_prove;
 }
 
