@@ -25,6 +25,7 @@ my %least = (
     boxed => 99.9,
     btree => 90,
     cache => 95,
+    captions => 99.9,
     casts => 85,
     catalog => 84,
     chunks => 99.4,

@@ -99,13 +99,14 @@ static bool is_pointer_to_struct(const struct inference *inference, heap_type_id
 				   layouts_strip(&inference->layouts, types->types[type].target));
 }
 
-// True if a place that slots to numbers or pointers lead to may be the end of a prefix. Where no sites are known, that
-// must be an array of pointers.
+// True if a place that slots to numbers or pointers lead to may be the end of a prefix. Where no sites are known, these
+// must be pointers, or the prefix a header that slots lead to.
 static bool may_be_plain(const struct inference *inference, heap_object_id object,
 			 enum block_prefix_kind kind, const struct lead *plain)
 {
 	return kind == BLOCK_PREFIX_STRUCTS &&
-	       (inference_has_sites(inference) || is_pointer_to_struct(inference, plain->type)) &&
+	       (inference_has_sites(inference) || plain->header > 0 ||
+		is_pointer_to_struct(inference, plain->type)) &&
 	       plain->offset >= 8 && plain->offset <= BLOCK_PREFIX_MAX && plain->offset % 8 == 0 &&
 	       plain->offset < objects_size(&inference->capture->objects, object);
 }
@@ -152,9 +153,9 @@ static bool find_lead(const struct inference *inference, heap_object_id object,
 			*lead = (struct lead){ hint->type, hint->interior, lead->header, false,
 					       lead->is_linked };
 	}
+	plain.header = lead->header;
 	if (lead->offset == UINT32_MAX && may_be_behind(lead, plain.offset) &&
 	    may_be_plain(inference, object, kind, &plain)) {
-		plain.header = lead->header;
 		*lead = plain;
 		return true;
 	}
@@ -351,7 +352,7 @@ static bool is_to_parts(const struct inference *inference, const struct lead *le
 	const struct layouts *layouts = &inference->layouts;
 	heap_type_id type = lead->type;
 
-	if (lead->is_plain)
+	if (layouts_is_pointer(layouts, type))
 		type = layouts_strip(layouts, layouts->types->types[type].target);
 	return layouts_is_link(layouts, type) || layouts_is_part_inside(layouts, type);
 }
@@ -403,6 +404,8 @@ static enum reading read_plain(const struct inference *inference, heap_object_id
 {
 	if (inference_has_sites(inference))
 		return is_array(inference, object, lead) ? READING_ARRAY : READING_OTHER;
+	if (!is_pointer_to_struct(inference, lead->type))
+		return is_array(inference, object, lead) ? READING_PREFIX : READING_OTHER;
 	return is_behind_pointers(inference, object, lead, words) ? READING_PREFIX : READING_OTHER;
 }
 
@@ -442,7 +445,7 @@ static struct heap_error *find_pair(struct block_prefixes *prefixes, const struc
 			return NULL;
 	}
 	HEAP_TRY(heap_array_append(&prefixes->pairs, (struct prefix_pair){ lead->type, lead->offset,
-									   0, 0, 0, false }));
+									   0, 0, 0, 0, false }));
 	*result = &prefixes->pairs.items[prefixes->pairs.count - 1];
 	return NULL;
 }
@@ -632,10 +635,10 @@ static struct heap_error *accept_pairs(struct inference *inference, struct kind_
 	for (size_t i = 0; i < prefixes->pairs.count; i++) {
 		struct prefix_pair *pair = &prefixes->pairs.items[i];
 
-		pair->is_accepted |=
-			pair->supporting > 0 &&
-			(pair->supporting >= MIN_SUPPORT || pair->tagged >= MIN_TAGGED) &&
-			pair->supporting >= MIN_LEAD * (uint64_t)pair->contradicting;
+		pair->is_accepted |= pair->supporting > 0 &&
+				     (pair->supporting >= MIN_SUPPORT ||
+				      pair->tagged >= MIN_TAGGED || pair->headed > 0) &&
+				     pair->supporting >= MIN_LEAD * (uint64_t)pair->contradicting;
 		*any |= pair->is_accepted;
 	}
 	return NULL;
@@ -720,6 +723,9 @@ static struct heap_error *count_blocks(struct inference *inference, enum block_p
 		switch (read_block(inference, i, &lead, words)) {
 		case READING_PREFIX:
 			pair->supporting++;
+			pair->headed +=
+				lead.header > 0 && !lead.is_linked &&
+				(!lead.is_plain || is_pointer_to_struct(inference, lead.type));
 			pair->tagged += count_tagged(inference, i, &lead);
 			note_lead(prefix, i, &lead, (size_t)(pair - prefixes->pairs.items), false);
 			break;

@@ -34,6 +34,7 @@ struct prefix_pair {
 	heap_type_id type;
 	uint32_t offset;
 	uint32_t supporting, contradicting;
+	uint32_t headed; /**< of the supporting ones, those that pointers lead to the header of */
 	uint64_t tagged; /**< blocks that point to the method tables of those that support it */
 	bool is_accepted;
 };
