@@ -24,6 +24,7 @@ $floor{btree} = [92, 99.9];    # the code that makes its blobs has no pointer to
 $floor{versions} = [100, 100];    # arrays and texts behind a count of references
 $floor{models} = [99, 99];    # arrays behind their length
 $floor{captions} = [100, 100];    # the same, to whose header there is a pointer, too
+$floor{trailing} = [100, 100];    # structs that have more behind them than their type tells
 $floor{mailer} = [100, 100];    # pointers to two texts are as large as a link
 $floor{windows} = [90, 100];    # nothing tells lists from fonts
 $floor{kv} = [99.9, 99.9];    # makes blocks of two contents in turn, of which one could be a struct
