@@ -32,6 +32,9 @@ enum {
 	FEW = 64,        // hints on less than one in so many objects are applied one by one
 	MOST = 800,      // per mille of the types, that must be told apart
 	MANY_VALUES = 3, // known of a type, which may have others, too
+	FEW_VALUES = 2,  // of a type, which need not come again
+	LARGE = 1 << 16, // values from which on a number may be a hash
+	REPEATED = 8,    // times that large values of a type occur, on average, if they are many
 };
 
 static uint64_t tag_of_value(uint32_t base, uint64_t value)
@@ -239,6 +242,38 @@ static bool are_addresses(const struct inference *inference, const struct tally 
 	return true;
 }
 
+// True if a type's values hardly ever come again, as those of a length or a hash do. Many large ones have to come again more
+// often: few may be what a type is marked by, or flags.
+static bool is_varied(const struct known *known, const struct tally *tally, uint32_t type)
+{
+	uint32_t values = 0, large = 0, of_large = 0;
+
+	for (uint32_t i = 0; i < tally->count; i++) {
+		uint32_t count = tally->counts[i][type];
+
+		values += count > 0;
+		if (tally->values[i] >= LARGE) {
+			large += count > 0;
+			of_large += count;
+		}
+	}
+	return (values > FEW_VALUES && values * 2 > known->counts[type]) ||
+	       (large > MANY_VALUES && large * REPEATED > of_large);
+}
+
+// True if a number is no tag, by its values.
+static bool is_else(const struct inference *inference, const struct known *known,
+		    const struct header_member *member, const struct tally *tally)
+{
+	if (member->size > TAG_BYTES)
+		return !are_addresses(inference, tally);
+	for (uint32_t i = 0; i < known->count; i++) {
+		if (is_varied(known, tally, i))
+			return true;
+	}
+	return false;
+}
+
 // Finds the number that tells most types of a base apart.
 HEAP_MUST_CHECK
 static struct heap_error *learn_prefix(struct inference *inference, uint32_t base,
@@ -256,7 +291,7 @@ static struct heap_error *learn_prefix(struct inference *inference, uint32_t bas
 		uint32_t told;
 
 		if (!tally_values(&known, member, tally) ||
-		    (member->size > TAG_BYTES && !are_addresses(inference, tally)))
+		    is_else(inference, &known, member, tally))
 			continue;
 		told = count_discriminated(&known, tally);
 		if (told <= best)
