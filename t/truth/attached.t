@@ -58,6 +58,7 @@ my %least = (
     lisp => 15,
     lowering => 99,
     mailer => 99.9,
+    markup => 99.9,
     notes => 99,
     optimizer => 80,
     orphans => 0,

@@ -37,6 +37,7 @@ $floor{isa} = [100, 100];    # a pointer as a number is the tag, with a flag in 
 $floor{properties} = [99.9, 99.9];    # a class without functions of its own; bytes behind void pointers
 $floor{boxed} = [100, 100];        # tags above addresses
 $floor{remains} = [100, 100];    # some blocks are larger than what was asked for
+$floor{markup} = [100, 100];    # structs that begin alike, to all of which pointers to one of them lead
 $floor{topics} = [99.9, 99.9];    # two structs behind the links of hash tables
 $floor{heads} = [100, 100];    # tables of pointers in unions, to slabs that nothing else leads to
 $floor{repeated} = [100, 100];    # arrays declared as large as an index allows

@@ -193,7 +193,8 @@ static int pointer_score(const struct check *check, uint64_t offset, heap_type_i
 		interior = 0;
 	if (least_size(&inference->layouts, pointee) >
 		    inference_size(inference, target) - interior &&
-	    !may_be_cut(inference, target, interior, pointee))
+	    !may_be_cut(inference, target, interior, pointee) &&
+	    !(interior == 0 && enum_tags_may_be_kin(inference, pointee, target)))
 		return CONTRADICTED;
 	// A larger block may begin with such a value, but nothing shows that this one does.
 	if (inference->claims.name_rank[target] > RANK_VOTE)

@@ -18,6 +18,7 @@ enum {
 	MIN_CORE = 3,      // letters of an enumerator's name that an affix is beside
 	MAX_ENUMERATORS = 4096,
 	MAX_STRUCTS = 4096, // among which an affix is looked for
+	FEW_STRUCTS = 8,    // that several enumerators may name
 };
 
 size_t enum_names_fold(const char *name, char *folded)
@@ -125,11 +126,26 @@ uint32_t enum_names_count(const struct enum_structs *structs)
 	return count < MAX_ENUMERATORS ? count : MAX_ENUMERATORS;
 }
 
+// Counts the structs that enumerators name. Those that all name one struct have no names of structs in them, but a word in
+// common that one struct has, too.
 static void count_named(const struct enum_structs *structs, struct enum_naming_rule *rule)
 {
+	heap_type_id named[FEW_STRUCTS];
+	uint32_t kept = 0;
+
 	rule->count = 0;
-	for (uint32_t i = 0; i < enum_names_count(structs); i++)
-		rule->count += enum_names_apply(structs, rule, i) != HEAP_NO_TYPE;
+	for (uint32_t i = 0; i < enum_names_count(structs); i++) {
+		heap_type_id type = enum_names_apply(structs, rule, i);
+		bool is_known = false;
+
+		for (uint32_t j = 0; j < kept && !is_known; j++)
+			is_known = named[j] == type;
+		if (type == HEAP_NO_TYPE || is_known)
+			continue;
+		rule->count++;
+		if (kept < FEW_STRUCTS)
+			named[kept++] = type;
+	}
 }
 
 // Counts an affix. @return how many there are then

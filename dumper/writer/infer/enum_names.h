@@ -51,7 +51,7 @@ struct enum_naming_rule {
 	size_t front, back; /**< further letters that most enumerators begin and end with */
 	bool is_before;     /**< the affix */
 	char affix[ENUM_NAME];
-	uint32_t count; /**< enumerators that name a struct */
+	uint32_t count; /**< structs that enumerators name */
 };
 
 /** Keeps letters and digits alone, in lower case. @param folded  [ENUM_NAME] @return the length */

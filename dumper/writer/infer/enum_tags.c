@@ -17,8 +17,9 @@ enum {
 	LARGEST_TAG_ONLY = 8, // bytes of a struct that is a tag and nothing more
 	MIN_BITS = 2,         // of a bit-field that is a tag
 	WORD_BITS = 64,
-	LOOKED_AT = 64, // elements of a supposed array
-	OTHERS = 8,     // if more than one of so many is another struct, it is none
+	LOOKED_AT = 64,   // elements of a supposed array
+	LEAST_CHUNK = 32, // bytes of a chunk of the heap
+	OTHERS = 8,       // if more than one of so many is another struct, it is none
 };
 
 // --- tags of structs --------------------------------------------------------------------------
@@ -145,9 +146,29 @@ static struct heap_error *add_values(struct enum_tags *tags, const struct enum_s
 	return NULL;
 }
 
+// Keeps structs with an enum at one place that begin alike.
+HEAP_MUST_CHECK
+static struct heap_error *consider_kin(struct enum_tags *tags, const struct layouts *layouts,
+				       const struct enum_structs *run)
+{
+	struct kin kin;
+
+	if (!kin_tags_find(layouts, run->list, run->count, &kin) || tags->kin.count == UINT16_MAX)
+		return NULL;
+	if (!tags->kin_of)
+		tags->kin_of = calloc(layouts->types->count, sizeof(*tags->kin_of));
+	if (!tags->kin_of)
+		return heap_error_out_of_memory();
+	HEAP_TRY(heap_array_append(&tags->kin, kin));
+	for (uint32_t i = 0; i < kin.count; i++)
+		tags->kin_of[kin.types[i]] = (uint16_t)tags->kin.count;
+	return NULL;
+}
+
 // Takes an enum for a tag if its enumerators name the structs that have it at one place.
 HEAP_MUST_CHECK
-static struct heap_error *consider(struct enum_tags *tags, const struct enum_structs *run)
+static struct heap_error *consider(struct enum_tags *tags, const struct layouts *layouts,
+				   const struct enum_structs *run)
 {
 	struct enum_naming_rule rule;
 
@@ -155,7 +176,7 @@ static struct heap_error *consider(struct enum_tags *tags, const struct enum_str
 		return NULL;
 	HEAP_TRY(enum_names_find_rule(run, MIN_NAMED, &rule));
 	if (rule.count < MIN_NAMED)
-		return NULL;
+		return consider_kin(tags, layouts, run);
 	HEAP_TRY(add_values(tags, run, &rule));
 	HEAP_TRY(heap_array_append(&tags->places, run->list->place));
 	for (size_t i = 0; i < run->count; i++)
@@ -215,10 +236,12 @@ struct heap_error *enum_tags_init(struct enum_tags *tags, struct layouts *layout
 		     end < list.count &&
 		     compare_places(&list.items[first].place, &list.items[end].place) == 0;)
 			end++;
-		HEAP_TRY(consider(tags, &(struct enum_structs){ layouts->types,
-								list.items[first].place.tag,
-								list.items + first, end - first }));
+		HEAP_TRY(consider(tags, layouts,
+				  &(struct enum_structs){ layouts->types,
+							  list.items[first].place.tag,
+							  list.items + first, end - first }));
 	}
+	tags->named = (uint32_t)tags->places.count;
 	if (tags->values.count > 0)
 		qsort(tags->values.items, tags->values.count, sizeof(*tags->values.items),
 		      compare_values);
@@ -226,8 +249,44 @@ struct heap_error *enum_tags_init(struct enum_tags *tags, struct layouts *layout
 	return NULL;
 }
 
+HEAP_MUST_CHECK
+static struct heap_error *add_learned(struct enum_tags *tags, const struct kin *kin,
+				      const struct kin_value *values, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		HEAP_TRY(heap_array_append(
+			&tags->values,
+			((struct enum_tag_value){ (uint32_t)tags->places.count, values[i].value,
+						  values[i].type })));
+	HEAP_TRY(heap_array_append(&tags->places, kin->place));
+	for (uint32_t i = 0; i < kin->count; i++)
+		tags->place_of[kin->types[i]] = (uint16_t)tags->places.count;
+	return NULL;
+}
+
+struct heap_error *enum_tags_learn(struct inference *inference)
+{
+	struct enum_tags *tags = &inference->enum_tags;
+	uint64_t words[CONTENT_WORDS + 1];
+	struct kin_value values[KIN_VALUES];
+
+	for (size_t i = 0; i < tags->kin.count && tags->places.count < UINT16_MAX; i++) {
+		const struct kin *kin = &tags->kin.items[i];
+		uint32_t count = kin_tags_learn(inference, kin, words, values);
+
+		if (count > 0)
+			HEAP_TRY(add_learned(tags, kin, values, count));
+	}
+	if (tags->places.count > tags->named)
+		qsort(tags->values.items, tags->values.count, sizeof(*tags->values.items),
+		      compare_values);
+	return NULL;
+}
+
 void enum_tags_deinit(struct enum_tags *tags)
 {
+	heap_array_deinit(&tags->kin);
+	free(tags->kin_of);
 	free(tags->place_of);
 	heap_array_deinit(&tags->places);
 	heap_array_deinit(&tags->values);
@@ -272,11 +331,19 @@ heap_type_id enum_tags_read_as(const struct inference *inference, heap_type_id t
 					  : HEAP_NO_TYPE;
 }
 
+// True for one of several structs that begin alike, of any sizes.
+static bool is_kin(const struct enum_tags *tags, heap_type_id type)
+{
+	return enum_tags_have(tags, type) && tags->place_of[type] > tags->named;
+}
+
 heap_type_id enum_tags_read(const struct inference *inference, heap_type_id type, uint64_t address)
 {
 	heap_type_id found = enum_tags_read_as(inference, type, address);
 
-	return layouts_size(&inference->layouts, found) >= layouts_size(&inference->layouts, type)
+	return is_kin(&inference->enum_tags, type) ||
+			       layouts_size(&inference->layouts, found) >=
+				       layouts_size(&inference->layouts, type)
 		       ? found
 		       : HEAP_NO_TYPE;
 }
@@ -287,7 +354,26 @@ bool enum_tags_is_beginning(const struct inference *inference, heap_type_id part
 	const struct enum_tags *tags = &inference->enum_tags;
 
 	return enum_tags_have(tags, part) && tags->place_of[part] == tags->place_of[whole] &&
-	       layouts_size(&inference->layouts, part) <= LARGEST_TAG_ONLY;
+	       (is_kin(tags, part) || layouts_size(&inference->layouts, part) <= LARGEST_TAG_ONLY);
+}
+
+bool enum_tags_may_be_kin(const struct inference *inference, heap_type_id type,
+			  heap_object_id object)
+{
+	const struct enum_tags *tags = &inference->enum_tags;
+
+	return tags->kin_of && tags->kin_of[type] &&
+	       kin_tags_fit(inference, &tags->kin.items[tags->kin_of[type] - 1], object);
+}
+
+bool enum_tags_may_be_in_larger(const struct inference *inference, heap_type_id type,
+				heap_object_id object)
+{
+	uint64_t own = layouts_size(&inference->layouts, type);
+	uint64_t size = inference_size(inference, object);
+
+	return is_kin(&inference->enum_tags, type) && inference_slack(inference, object) > 0 &&
+	       own <= size && size - own <= LEAST_CHUNK && size < 2 * own;
 }
 
 bool enum_tags_refute_array(const struct inference *inference, heap_type_id type, uint64_t address,

@@ -88,12 +88,17 @@ static struct layout_claim fit_tagged(const struct inference *inference, heap_ty
 {
 	const struct layout_claim none = { LAYOUT_NONE, HEAP_NO_TYPE, 0 };
 	heap_type_id type = layouts_strip(&inference->layouts, pointee);
+	struct layout_claim claim;
 
 	// Few types have a tag. For the others the target's address, a cache miss away, is not read.
 	if (!layouts_is_start(pointer->interior) || !enum_tags_have(&inference->enum_tags, type))
 		return none;
 	type = enum_tags_read(inference, type, inference_address(inference, pointer->target));
-	return inference_fit(inference, type, pointer->target);
+	claim = inference_fit(inference, type, pointer->target);
+	return claim.fit == LAYOUT_NONE &&
+			       enum_tags_may_be_in_larger(inference, type, pointer->target)
+		       ? (struct layout_claim){ LAYOUT_EXACT, type, 1 }
+		       : claim;
 }
 
 // True for a large block that is said to be a struct of any size that ends in pointers: one that the program cuts up

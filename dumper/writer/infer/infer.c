@@ -580,7 +580,8 @@ static struct heap_error *prepare(struct inference *inference, const struct head
 	leave_unused(inference);
 	HEAP_TRY(hints_init(&inference->hints, objects));
 	HEAP_TRY(union_tags_init(&inference->union_tags, inference->layouts.types->count));
-	return kinds_sort(inference);
+	HEAP_TRY(kinds_sort(inference));
+	return enum_tags_learn(inference);
 }
 
 // Infers types from all evidence except the blocks' shapes.
