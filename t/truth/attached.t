@@ -71,6 +71,7 @@ my %least = (
     repeated => 66.5,
     ropes => 100,
     script => 99,
+    sections => 95,
     sessions => 95,
     shapes => 95,
     shelves => 95,

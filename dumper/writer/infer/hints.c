@@ -21,6 +21,7 @@ enum {
 	WEAK_CLAIMS = 32,     // of a block, that are weighed: those with most slots
 	MIN_TELLING_SIZE = 2, // bytes of a type that says something
 	TEXT_SCORE = 3,
+	CONTRADICTED_SHARE = 8,  // if one of so many elements contradicts, they are something else
 	CHAINED_ELEMENTS = 64,   // of an array, whose pointers to their own kind are examined
 	CHAINS_THAT_AGREE = 16,  // for each that does not
 	EXPLAINED_ALL = 1 << 20, // pointers: more than any score of contents
@@ -705,6 +706,43 @@ static bool may_begin_with(const struct inference *inference, const struct conte
 	       content_score(inference, content, whole, 1) >= 0;
 }
 
+// True for a struct with a pointer to its own kind: what pieces of memory begin with, too, of any size each, that hang together.
+static bool is_chained(const struct layouts *layouts, heap_type_id type)
+{
+	const struct heap_slots *slots = heap_slot_table_get(&layouts->slots, type);
+
+	for (uint32_t i = 0; slots && i < slots->count; i++) {
+		if (slots->list[i].pointee == type)
+			return true;
+	}
+	return false;
+}
+
+// True if something else lies behind the first of supposed elements: none agrees, or some before the last of those that do
+// contradict. The last elements may not be in use, and hold old bytes.
+static bool is_first_alone(const struct inference *inference, const struct content *content,
+			   const struct layout_claim *claim)
+{
+	uint64_t words = layouts_size(&inference->layouts, claim->type) / 8;
+	uint32_t agreeing = 0, contradicting = 0, before = 0;
+
+	for (uint64_t i = 1; words > 0 && i < claim->elements && i < CHAINED_ELEMENTS &&
+			     (i + 1) * words <= content->count;
+	     i++) {
+		const struct content element = { content->object, content->words + i * words, words,
+						 content->start + i * words * 8 };
+
+		progress_step();
+		if (content_contradicts(inference, &element, claim->type)) {
+			contradicting++;
+		} else if (content_score(inference, &element, claim->type, 1) > 0) {
+			agreeing++;
+			before = contradicting;
+		}
+	}
+	return agreeing == 0 ? contradicting > 0 : before * CONTRADICTED_SHARE > agreeing;
+}
+
 static int weigh(const struct inference *inference, const struct content *content,
 		 const struct weak_claim *weak)
 {
@@ -735,6 +773,9 @@ static int weigh(const struct inference *inference, const struct content *conten
 	if (weak->claim.elements > 1 &&
 	    layouts_is_compound(&inference->layouts, weak->claim.type) &&
 	    !do_elements_agree(inference, content->object, &weak->claim))
+		return -1;
+	if (weak->claim.elements > 1 && is_chained(&inference->layouts, weak->claim.type) &&
+	    is_first_alone(inference, content, &weak->claim))
 		return -1;
 	if (!may_begin_with(inference, content, &weak->claim))
 		return -1;
