@@ -149,7 +149,7 @@ struct heap_error *layouts_init(struct layouts *layouts, const struct heap_types
 		.bytes = calloc(types->count, sizeof(*layouts->bytes)),
 		.facts = calloc(types->count, sizeof(*layouts->facts)),
 	};
-	if (!layouts->bytes || !layouts->facts)
+	if (!layouts->bytes || !layouts->facts || !part_answers_init(&layouts->answers))
 		return heap_error_out_of_memory();
 	HEAP_TRY(heap_slot_table_init(&layouts->slots, types));
 	for (heap_type_id id = 0; id < types->count; id++)
@@ -164,6 +164,7 @@ void layouts_deinit(struct layouts *layouts)
 {
 	heap_slot_table_deinit(&layouts->slots);
 	layouts_index_deinit(layouts);
+	part_answers_deinit(&layouts->answers);
 	free(layouts->bytes);
 	free(layouts->facts);
 }
@@ -377,13 +378,18 @@ static bool contains(const struct layouts *layouts, heap_type_id whole, heap_typ
 bool layouts_has(const struct layouts *layouts, heap_type_id whole, heap_type_id part,
 		 uint64_t offset)
 {
+	const struct part_question question = { whole, part, offset };
 	uint32_t left = MAX_VISITS;
 	bool found;
 
-	if ((whole == part && offset == 0) || layouts_is_indexed(layouts, whole, part, offset))
+	if (whole == part && offset == 0)
 		return true;
-	found = contains(layouts, whole, part, offset, 0, &left);
+	if (part_answers_find(&layouts->answers, &question, &found))
+		return found;
+	found = layouts_is_indexed(layouts, whole, part, offset) ||
+		contains(layouts, whole, part, offset, 0, &left);
 	progress_steps(MAX_VISITS - left);
+	part_answers_keep(&layouts->answers, &question, found);
 	return found;
 }
 

@@ -7,6 +7,7 @@
  * type fits into a block of a given size.
  */
 
+#include "dumper/writer/infer/part_answers.h"
 #include "dumper/writer/scan/blocks.h"
 #include "lib/types/slots.h"
 #include "lib/snapshot/snapshot.h"
@@ -56,6 +57,7 @@ struct layouts {
 	uint8_t *bytes;  /**< [types->count] private: whether there are arrays of bytes in it */
 	uint8_t *header; /**< [types->count] private: whether structs begin with its members */
 	enum heap_block_sizes block_sizes;
+	struct part_answers answers; /**< private: of layouts_has() */
 };
 
 /** Inheritance in C: if other structs begin with the members of a struct. */
