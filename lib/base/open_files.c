@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <stdbool.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -15,16 +16,16 @@ static bool has_room(unsigned count)
 {
 	int descriptors[COUNT_MAX];
 	unsigned made = 0;
-	int root = open("/", O_PATH | O_CLOEXEC);
+	int first = memfd_create("room", MFD_CLOEXEC);
 
-	while (root >= 0 && made + 1 < count && made < COUNT_MAX &&
-	       (descriptors[made] = fcntl(root, F_DUPFD_CLOEXEC, 0)) >= 0)
+	while (first >= 0 && made + 1 < count && made < COUNT_MAX &&
+	       (descriptors[made] = fcntl(first, F_DUPFD_CLOEXEC, 0)) >= 0)
 		made++;
 	for (unsigned i = 0; i < made; i++)
 		close(descriptors[i]);
-	if (root < 0)
+	if (first < 0)
 		return false;
-	close(root);
+	close(first);
 	return made + 1 >= count || made == COUNT_MAX;
 }
 
