@@ -84,6 +84,16 @@ bool destination_expand(const struct heapsnap_process *process, const char *patt
 	return length > 0;
 }
 
+// True if names that are taken can be avoided: by %N, which the one in %%N is not.
+static bool has_serial(const char *pattern)
+{
+	for (const char *at = pattern; (at = strchr(at, '%')) && at[1]; at += 2) {
+		if (at[1] == 'N')
+			return true;
+	}
+	return false;
+}
+
 HEAP_MAKES_ERROR
 static struct heap_error *too_long(const struct heapsnap_process *process)
 {
@@ -104,7 +114,7 @@ struct heap_error *destination_open(struct destination *destination,
 		return heap_error_create_system("random numbers");
 
 	// All the work would be for nothing.
-	if (!strstr(process->pattern, "%N") &&
+	if (!has_serial(process->pattern) &&
 	    faccessat(AT_FDCWD, destination->path, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
 		errno = EEXIST;
 		return heap_error_create_system("%s", destination->path);
@@ -152,7 +162,6 @@ struct heap_error *destination_commit(struct destination *destination,
 				      const struct heapsnap_process *process)
 {
 	unsigned serial = process->first_number;
-	bool has_serial = strstr(process->pattern, "%N") != NULL;
 
 	if (fsync(destination->descriptor) != 0)
 		return heap_error_create_system("%s", destination->path);
@@ -169,7 +178,7 @@ struct heap_error *destination_commit(struct destination *destination,
 			return NULL;
 		}
 		errno = result;
-		if (result != EEXIST || !has_serial)
+		if (result != EEXIST || !has_serial(process->pattern))
 			return heap_error_create_system("%s", destination->path);
 	}
 	return heap_error_create(HEAP_ERROR_ARGUMENT, "%s: all serial numbers are taken",

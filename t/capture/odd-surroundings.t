@@ -108,6 +108,14 @@ for my $limit ('soft', 'hard') {
     $program->finish;
 }
 
+# --- no serial number -----------------------------------------------------------------
+{
+    my $program = Heapsh->start('shop', bare => 1);
+    my ($attach, $file) = ("$Heapsh::build/heapsnap attach --types none --file $directory/%%N.snap $program->{pid} 2>&1", "$directory/%N.snap");
+    is join('', `$attach`, `$attach`), "$file\nheapsnap: $file: File exists\n", 'a per cent sign and an N are no serial number';
+    $program->finish;
+}
+
 # --- a directory that is gone ------------------------------------------------------
 {
     my $program = Heapsh->start('shop', bare => 1);
