@@ -166,6 +166,25 @@ static void improve_at(const struct heap_types *types, struct holder *holder,
 		improve(types, holder, other);
 }
 
+// The parameters of functions that compilers have for vector registers are inlined into code that fills, copies or searches
+// memory of any kind. Vectors are arrays in debug information, and such names are reserved.
+static bool is_of_vectors(const struct heap_types *types, const char *name, heap_type_id pointee)
+{
+	return name[0] == '_' && name[1] == '_' && pointee != HEAP_NO_TYPE &&
+	       types->types[pointee].kind == HEAP_TYPE_ARRAY;
+}
+
+// What the type of a variable with a block says of that.
+static struct holder read_holder(struct capture *capture, struct module *module,
+				 const struct heap_dwarf_local *local)
+{
+	heap_type_id pointee = pointee_of(capture, module, local->type);
+
+	if (is_of_vectors(&capture->snapshot.types, local->name, pointee))
+		pointee = HEAP_NO_TYPE;
+	return (struct holder){ pointee, strcmp(local->name, "this") == 0 };
+}
+
 // The variable that has the result of a call at an address.
 //
 // @param in      registers that have it there: a bit for each, by DWARF number
@@ -193,10 +212,11 @@ static struct holder find_holder(struct capture *capture, struct module *module,
 		if ((local->kind == HEAP_DWARF_LOCATION_REGISTER && local->reg < 32 &&
 		     (in >> local->reg & 1)) ||
 		    (stored && local->kind == HEAP_DWARF_LOCATION_MEMORY &&
-		     local->address == registers.value[stored->base] + (uint64_t)stored->offset))
-			improve_at(&capture->snapshot.types, &result,
-				   &(struct holder){ pointee_of(capture, module, local->type),
-						     strcmp(local->name, "this") == 0 });
+		     local->address == registers.value[stored->base] + (uint64_t)stored->offset)) {
+			const struct holder other = read_holder(capture, module, local);
+
+			improve_at(&capture->snapshot.types, &result, &other);
+		}
 	}
 	heap_dwarf_locals_deinit(&locals);
 	return result;
