@@ -121,6 +121,11 @@ struct heap_type heap_unit_type(const struct heap_unit_reader *reader,
 	switch (type.kind) {
 	case HEAP_TYPE_BASE:
 		type.flags |= base_flags(entry);
+		// Its characters. How many there are may be known at run time only (DWARF 5, section 5.11).
+		if (entry->tag == DW_TAG_string_type) {
+			type.flags = HEAP_TYPE_CHARACTER;
+			type.size = 1;
+		}
 		// decltype(nullptr), or the void of an old compiler, which is no type.
 		if (entry->tag == DW_TAG_unspecified_type) {
 			if (entry->name && strcmp(entry->name, "void") == 0)

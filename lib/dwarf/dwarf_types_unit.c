@@ -425,6 +425,12 @@ static const char *base_name(const char *name)
 	return name;
 }
 
+// The type of Fortran's strings has no name.
+static const char *name_of_base(const struct heap_dwarf_die *entry)
+{
+	return entry->tag == DW_TAG_string_type ? "character" : base_name(entry->name);
+}
+
 static bool is_derived(uint8_t kind)
 {
 	return kind >= HEAP_TYPE_POINTER && kind != HEAP_TYPE_TYPEDEF;
@@ -459,7 +465,7 @@ static struct heap_error *name_type(struct heap_unit_reader *reader,
 	if (error || type->name)
 		;
 	else if (type->kind == HEAP_TYPE_BASE)
-		error = heap_unit_strings_add(reader->strings, base_name(entry->name), &type->name);
+		error = heap_unit_strings_add(reader->strings, name_of_base(entry), &type->name);
 	else
 		error = heap_unit_qualify(reader, scope->name, entry->name, &type->name);
 	if (error || !entry->line)
@@ -468,6 +474,22 @@ static struct heap_error *name_type(struct heap_unit_reader *reader,
 	return heap_unit_strings_add(reader->strings,
 				     heap_dwarf_file_names_name(&reader->files, entry->file),
 				     &type->file);
+}
+
+// A string of a length that is known is an array.
+//
+// @param type  of its characters
+HEAP_MUST_CHECK
+static struct heap_error *add_string(struct heap_unit_reader *reader,
+				     const struct heap_dwarf_die *entry,
+				     const struct heap_type *type, heap_type_id *result)
+{
+	struct heap_type array = { .kind = HEAP_TYPE_ARRAY, .count = entry->size };
+
+	if (!(entry->has & HEAP_DWARF_HAS_SIZE) || entry->size == 0 || entry->size > UINT32_MAX)
+		return heap_unit_reader_add(reader, entry->place, type, HEAP_DWARF_NOWHERE, result);
+	HEAP_TRY(add_type(reader, type, HEAP_DWARF_NOWHERE, &array.target));
+	return heap_unit_reader_add(reader, entry->place, &array, HEAP_DWARF_NOWHERE, result);
 }
 
 HEAP_MUST_CHECK
@@ -483,6 +505,8 @@ static struct heap_error *read_type(struct heap_unit_reader *reader,
 	if (type.kind == HEAP_TYPE_UNKNOWN)
 		return NULL;
 	HEAP_TRY(name_type(reader, entry, &type));
+	if (entry->tag == DW_TAG_string_type)
+		return add_string(reader, entry, &type, &frame->type);
 	if (declared && (entry->signature || (!type.name && !entry->specification))) {
 		// It is defined in a type unit, and there only.
 		type.kind = HEAP_TYPE_ALIAS;
@@ -531,7 +555,7 @@ struct heap_error *heap_unit_reader_stub(struct heap_unit_reader *reader, uint64
 	if (type.kind == HEAP_TYPE_ARRAY)
 		type.flags = HEAP_TYPE_FLEXIBLE;
 	if (type.kind == HEAP_TYPE_BASE)
-		error = heap_unit_strings_add(reader->strings, base_name(entry.name), &type.name);
+		error = heap_unit_strings_add(reader->strings, name_of_base(&entry), &type.name);
 	else if (!is_derived(type.kind))
 		// In a type unit only what it specifies says which namespace the type is in.
 		error = heap_unit_reader_name(

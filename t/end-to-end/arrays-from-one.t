@@ -67,6 +67,38 @@ END
         'which have their type';
 }
 
+# Strings have no zero at their end.
+SKIP: {
+    skip 'no gfortran', 2 unless has('gfortran');
+
+    my $file = capture_of('gfortran -g -o program', 'people.f90', <<'END');
+module people
+  type person
+    character(len=:), allocatable :: name
+    character(len=12) :: code
+  end type
+  type(person), allocatable, save :: all(:)
+end module
+program p
+  use people
+  character(len=20) :: text
+  integer :: i
+  allocate(all(100))
+  do i = 1, 100
+    write (text, '(a,i0)') 'person ', i
+    all(i)%name = trim(text); all(i)%code = 'code'
+  end do
+  print '(a)', 'ready'
+  flush(6)
+  read *
+end program
+END
+    is Heapsh::ask($file, 'find', '--count', 'type', 'character'), "Total: 100 objects, 892 B\n",
+        'strings of any length are texts';
+    like show_without_addresses($file, 'show', 'all[1]'),
+        qr/  name = character\[8\] "person 2" at X\n  code = "code        "\n/, 'and so are those of one length';
+}
+
 SKIP: {
     skip 'no gnatmake', 2 unless has('gnatmake');
 

@@ -414,6 +414,8 @@ static const char fortran_source[] = "module shelf\n"
 				     "    integer :: none(0)\n"
 				     "    real(8), allocatable :: grown(:)\n"
 				     "    type(box), pointer :: others(:,:)\n"
+				     "    character(len=12) :: code\n"
+				     "    character(len=:), allocatable :: title\n"
 				     "  end type\n"
 				     "  type(box), save :: boxes(6)\n"
 				     "end module\n";
@@ -435,6 +437,8 @@ static void check_fortran(void)
 		assert_member("shelf::box", "grown", 152, "real(kind=8) *");
 		assert_member("shelf::box", "others", 216, "struct shelf::box *");
 	}
+	check_that(elements("shelf::box", "code") == 12);
+	assert_member("shelf::box", "title", 320, "character *");
 }
 
 static void reads_fortran(void **state)
