@@ -39,6 +39,7 @@ $floor{boxed} = [100, 100];        # tags above addresses
 $floor{remains} = [100, 100];    # some blocks are larger than what was asked for
 $floor{markup} = [100, 100];    # structs that begin alike, to all of which pointers to one of them lead
 $floor{topics} = [99.9, 99.9];    # two structs behind the links of hash tables
+$floor{callables} = [100, 100];    # pointers to what begins larger structs, and ends in any number of values
 $floor{lanes} = [100, 100];    # memory that is filled by vectors is none of these
 $floor{heads} = [100, 100];    # tables of pointers in unions, to slabs that nothing else leads to
 $floor{repeated} = [100, 100];    # arrays declared as large as an index allows

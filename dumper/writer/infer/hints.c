@@ -876,28 +876,6 @@ static void limit_to_one(const struct inference *inference, const struct content
 		claim->fit = LAYOUT_NONE;
 }
 
-// The struct that the variable with a block points to, or that with what a function makes of it, if it begins with
-// another one to which pointers lead, and is no larger than the block; HEAP_NO_TYPE: there is none.
-static heap_type_id find_derived(const struct inference *inference, heap_object_id object,
-				 heap_type_id base)
-{
-	const struct layouts *layouts = &inference->layouts;
-	const struct kinds *kinds = &inference->kinds;
-	const struct site_types *types =
-		&kinds->site_types[kinds->kinds[kinds_of(inference, object)].site];
-	uint64_t size = inference_size(inference, object);
-
-	for (uint32_t i = 0; i < types->count; i++) {
-		heap_type_id type = types->list[i].type;
-
-		if ((types->list[i].is_result || types->list[i].is_passed) && type != base &&
-		    layouts_is_compound(layouts, type) && layouts_size(layouts, type) <= size &&
-		    layouts_has(layouts, type, base, 0))
-			return type;
-	}
-	return HEAP_NO_TYPE;
-}
-
 // A block that is larger than a struct, and that pointers to its base lead to, is neither the base nor an array of it, as
 // where a struct has things of its own behind it that no type tells of.
 static void extend_base(const struct inference *inference, heap_object_id object,
@@ -908,7 +886,7 @@ static void extend_base(const struct inference *inference, heap_object_id object
 	if ((claim->fit != LAYOUT_ARRAY && claim->fit != LAYOUT_SLACK) ||
 	    !layouts_is_compound(&inference->layouts, claim->type))
 		return;
-	derived = find_derived(inference, object, claim->type);
+	derived = derived_structs_find(inference, object, claim->type);
 	if (derived != HEAP_NO_TYPE)
 		*claim = (struct layout_claim){ LAYOUT_SLACK, derived, 1 };
 }

@@ -14,6 +14,7 @@
 #include "dumper/writer/infer/claims.h"
 #include "dumper/writer/infer/content.h"
 #include "dumper/writer/infer/coroutine_frames.h"
+#include "dumper/writer/infer/derived_structs.h"
 #include "dumper/writer/infer/discriminators.h"
 #include "dumper/writer/infer/enum_tags.h"
 #include "dumper/writer/infer/flagged_pointers.h"
@@ -224,12 +225,16 @@ static inline uint64_t inference_slack(const struct inference *inference, heap_o
 		       : layouts_slack(&inference->layouts, inference_size(inference, object));
 }
 
-/** layouts_fit() of a block behind its prefix. */
+/** layouts_fit() of a block behind its prefix; of a struct that only the allocating code knows, if there is one. */
 static inline struct layout_claim inference_fit(const struct inference *inference,
 						heap_type_id pointee, heap_object_id object)
 {
-	return layouts_fit(&inference->layouts, pointee, inference_size(inference, object),
-			   inference_slack(inference, object));
+	struct layout_claim claim =
+		layouts_fit(&inference->layouts, pointee, inference_size(inference, object),
+			    inference_slack(inference, object));
+
+	return claim.fit == LAYOUT_FLEXIBLE ? derived_structs_extend(inference, object, &claim)
+					    : claim;
 }
 
 /** layouts_is_ambiguous() of a block behind its prefix. */
