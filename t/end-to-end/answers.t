@@ -37,9 +37,10 @@ sub start { return Heapsh->start($path, env => { XDG_CACHE_HOME => $_[0] // "$sc
 
 sub files { my %inode = map { $_ => (stat)[1] } glob "$cache/*-answers-*"; return \%inode }
 
-# Overwrites the debug information of an ELF file of 64 bits, whose size stays.
+# Overwrites the debug information of an ELF file of 64 bits, whose size and time stay: a cache is of one file.
 sub wipe {
     my ($file) = @_;
+    system('cp', '-p', $file, "$file.before") == 0 or die 'cp';
     open my $in, '+<:raw', $file or die "$file: $!";
     my $read = sub { seek $in, $_[0], 0; read $in, my $bytes, $_[1]; $bytes };
     my ($headers, $size, $count, $names) = (unpack('Q<', $read->(40, 8)), unpack 'S<3', $read->(58, 6));
@@ -51,6 +52,7 @@ sub wipe {
         print $in "\xff" x $section->[5];
     }
     close $in or die "$file: $!";
+    system('touch', '-r', "$file.before", $file) == 0 or die 'touch';
     return;
 }
 
