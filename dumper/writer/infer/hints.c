@@ -21,6 +21,7 @@ enum {
 	WEAK_CLAIMS = 32,     // of a block, that are weighed: those with most slots
 	MIN_TELLING_SIZE = 2, // bytes of a type that says something
 	TEXT_SCORE = 3,
+	FIRST_ELEMENTS = 3,      // that agree: the others are not examined
 	CONTRADICTED_SHARE = 8,  // if one of so many elements contradicts, they are something else
 	CHAINED_ELEMENTS = 64,   // of an array, whose pointers to their own kind are examined
 	CHAINS_THAT_AGREE = 16,  // for each that does not
@@ -739,6 +740,8 @@ static bool is_first_alone(const struct inference *inference, const struct conte
 			agreeing++;
 			before = contradicting;
 		}
+		if (contradicting == 0 && agreeing >= FIRST_ELEMENTS)
+			return false;
 	}
 	return agreeing == 0 ? contradicting > 0 : before * CONTRADICTED_SHARE > agreeing;
 }
@@ -774,7 +777,8 @@ static int weigh(const struct inference *inference, const struct content *conten
 	    layouts_is_compound(&inference->layouts, weak->claim.type) &&
 	    !do_elements_agree(inference, content->object, &weak->claim))
 		return -1;
-	if (weak->claim.elements > 1 && is_chained(&inference->layouts, weak->claim.type) &&
+	if (weak->claim.fit == LAYOUT_ARRAY && weak->claim.elements > 1 &&
+	    is_chained(&inference->layouts, weak->claim.type) &&
 	    is_first_alone(inference, content, &weak->claim))
 		return -1;
 	if (!may_begin_with(inference, content, &weak->claim))
