@@ -88,6 +88,26 @@ static struct heap_error *check_memory(struct target *target)
 	return permission_explain(&target->process, target_name(target), "examined");
 }
 
+// Only one can trace a process: a debugger, strace or another heapsnap.
+HEAP_MAKES_ERROR
+static struct heap_error *refuse_traced(struct target *target)
+{
+	struct process tracer;
+	struct heap_error *error = process_open(target->status.tracer, &tracer);
+	char name[64] = "";
+
+	if (!error) {
+		process_name(&tracer, name, sizeof(name));
+		process_close(&tracer);
+	}
+	// It may have ended since.
+	heap_error_destroy(error);
+	return heap_error_create(HEAP_ERROR_SYSTEM,
+				 "%d (%s) is being traced by %d (%s): only one can",
+				 (int)target->process.pid, target_name(target),
+				 (int)target->status.tracer, name[0] ? name : "?");
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *check(struct target *target)
 {
@@ -109,10 +129,7 @@ static struct heap_error *check(struct target *target)
 	if (pid == getpid())
 		return heap_error_create(HEAP_ERROR_ABSENT, "%d is heapsnap itself", pid);
 	if (target->status.tracer != 0 && target->status.tracer != getpid())
-		return heap_error_create(HEAP_ERROR_SYSTEM,
-					 "%d (%s) is being traced by %d, a debugger or strace: "
-					 "only one can",
-					 pid, target_name(target), (int)target->status.tracer);
+		return refuse_traced(target);
 	HEAP_TRY(check_memory(target));
 	return check_machine(target);
 }

@@ -341,7 +341,7 @@ SKIP: {
     my $program = Heapsh->start('kinds', bare => 1);
     my $tracer = begin('strace', '-o', '/dev/null', '-p', $program->pid);
     wait_until(sub { `cat /proc/$program->{pid}/status` =~ /^TracerPid:\s+[1-9]/m }) or skip 'strace may not trace', 2;
-    is_refused($program->pid, 'under strace', "is being traced by $tracer, a debugger or strace");
+    is_refused($program->pid, 'under strace', "is being traced by $tracer \\(strace\\): only one can");
     end($tracer, 'INT');
     is_taken($program->pid, 'strace has left', 'glibc', 100, 100);
     is(($program->finish)[1], 7 << 8, 'under strace: it goes on');
