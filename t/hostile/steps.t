@@ -9,6 +9,8 @@ use Heapsh;
 use Hostile;
 use Test::More;
 
+if (my $why = Heapsh::attach_refusal()) { plan skip_all => $why }
+
 # @return how many of the stepped blocks each snapshot has, in the order in which they were taken
 sub step_through {
     my ($way, $size) = @_;

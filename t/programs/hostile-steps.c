@@ -95,7 +95,8 @@ static void call_over_and_over(const struct stepped *stepped)
 {
 	size = stepped->size;
 	mallopt(M_MMAP_THRESHOLD, stepped->threshold);
-	ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0)
+		_exit(1);
 	for (;;) {
 		stepped->before();
 		raise(SIGSTOP);
@@ -200,7 +201,10 @@ static void step_through(const struct stepped *stepped)
 	if (child == 0)
 		call_over_and_over(stepped);
 	dl_iterate_phdr(note_library, &library);
-	await_stop(child);
+	if (await_stop(child) == 0) {
+		puts("the child cannot be traced");
+		return;
+	}
 	for (int round = 1; reached; round += stepped->every) {
 		reached = step_to(child, &library, stepped->moves, round);
 		if (reached)
