@@ -384,8 +384,10 @@ bool layouts_has(const struct layouts *layouts, heap_type_id whole, heap_type_id
 
 	if (whole == part && offset == 0)
 		return true;
-	if (part_answers_find(&layouts->answers, &question, &found))
+	if (part_answers_find(&layouts->answers, &question, &found)) {
+		progress_step();
 		return found;
+	}
 	found = layouts_is_indexed(layouts, whole, part, offset) ||
 		contains(layouts, whole, part, offset, 0, &left);
 	progress_steps(MAX_VISITS - left);
