@@ -32,7 +32,7 @@ struct heap_dwarf_file {
 	struct heap_dwarf_kept kept[HEAP_DWARF_KEPT_COUNT]; /**< private */
 };
 
-/** What tells a debug file from another one of the same build id; another user cannot make one that is alike. */
+/** Tells a debug file from another one of the same build id; another user cannot make one that is alike. */
 struct heap_dwarf_source {
 	uint64_t size, time_ns; /**< when it was last written to */
 	uint64_t owner;

@@ -35,7 +35,7 @@ struct file {
 	void *data; // in the arena
 };
 
-// What is known of a file of one format.
+// A file of one format, as far as it is known.
 struct tables {
 	uint64_t entry, flags, version, headers;
 	struct section *sections;

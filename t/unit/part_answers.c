@@ -29,7 +29,7 @@ static void test_found(void **state)
 	part_answers_deinit(&answers);
 }
 
-// What has no room in a word is not kept.
+// Questions that have no room in a word are not kept.
 static void test_large(void **state)
 {
 	const heap_type_id large = UINT32_C(1) << 21;

@@ -3,8 +3,9 @@
 
 #include "dumper/writer/infer/inference.h"
 
-heap_type_id derived_structs_find(const struct inference *inference, heap_object_id object,
-				  heap_type_id base)
+// @return the struct that begins with a base, or HEAP_NO_TYPE
+static heap_type_id find_derived(const struct inference *inference, heap_object_id object,
+				 heap_type_id base)
 {
 	const struct layouts *layouts = &inference->layouts;
 	const struct kinds *kinds = &inference->kinds;
@@ -24,9 +25,9 @@ heap_type_id derived_structs_find(const struct inference *inference, heap_object
 }
 
 struct layout_claim derived_structs_extend(const struct inference *inference, heap_object_id object,
-					   const struct layout_claim *claim)
+					   const struct layout_claim *claim, enum layout_fit fit)
 {
-	heap_type_id type = derived_structs_find(inference, object, claim->type);
+	heap_type_id type = find_derived(inference, object, claim->type);
 
-	return type == HEAP_NO_TYPE ? *claim : (struct layout_claim){ LAYOUT_FLEXIBLE, type, 1 };
+	return type == HEAP_NO_TYPE ? *claim : (struct layout_claim){ fit, type, 1 };
 }

@@ -17,14 +17,14 @@
 struct inference;
 
 /**
- * The struct that the variable with a new block points to, or that with what a function makes of it, if it begins with a
- * base, and is no larger than the block; HEAP_NO_TYPE: there is none. Thread-safe.
+ * The claim that a block, which is larger than a base, is the struct that the variable with the new block points to, or that with
+ * what a function makes of it, if that begins with the base, and is no larger than the block. Thread-safe.
+ *
+ * @param claim  that the block is the base
+ * @param fit    of the result
+ * @return @p claim, if there is no such struct
  */
-heap_type_id derived_structs_find(const struct inference *inference, heap_object_id object,
-				  heap_type_id base);
-
-/** A claim that a block is a base with elements at its end; or one of the struct that it is. Thread-safe. */
 struct layout_claim derived_structs_extend(const struct inference *inference, heap_object_id object,
-					   const struct layout_claim *claim);
+					   const struct layout_claim *claim, enum layout_fit fit);
 
 #endif

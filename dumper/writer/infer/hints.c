@@ -885,14 +885,9 @@ static void limit_to_one(const struct inference *inference, const struct content
 static void extend_base(const struct inference *inference, heap_object_id object,
 			struct layout_claim *claim)
 {
-	heap_type_id derived;
-
-	if ((claim->fit != LAYOUT_ARRAY && claim->fit != LAYOUT_SLACK) ||
-	    !layouts_is_compound(&inference->layouts, claim->type))
-		return;
-	derived = derived_structs_find(inference, object, claim->type);
-	if (derived != HEAP_NO_TYPE)
-		*claim = (struct layout_claim){ LAYOUT_SLACK, derived, 1 };
+	if ((claim->fit == LAYOUT_ARRAY || claim->fit == LAYOUT_SLACK) &&
+	    layouts_is_compound(&inference->layouts, claim->type))
+		*claim = derived_structs_extend(inference, object, claim, LAYOUT_SLACK);
 }
 
 struct heap_error *hints_weigh(const struct inference *inference, const struct content *content,

@@ -233,8 +233,9 @@ static inline struct layout_claim inference_fit(const struct inference *inferenc
 		layouts_fit(&inference->layouts, pointee, inference_size(inference, object),
 			    inference_slack(inference, object));
 
-	return claim.fit == LAYOUT_FLEXIBLE ? derived_structs_extend(inference, object, &claim)
-					    : claim;
+	return claim.fit == LAYOUT_FLEXIBLE
+		       ? derived_structs_extend(inference, object, &claim, LAYOUT_FLEXIBLE)
+		       : claim;
 }
 
 /** layouts_is_ambiguous() of a block behind its prefix. */

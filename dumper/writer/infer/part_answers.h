@@ -3,7 +3,7 @@
 #define PART_ANSWERS_H
 
 /**
- * Whether types have parts, as was found before. Where structs have hundreds of members, and blocks many hints, the same
+ * Keeps whether types have parts, as was found before. Where structs have hundreds of members, and blocks many hints, the same
  * few questions are asked again for each block. Thread-safe: an answer is one word. It is overwritten by that to another
  * question with the same place.
  */

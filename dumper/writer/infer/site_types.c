@@ -174,7 +174,7 @@ static bool is_of_vectors(const struct heap_types *types, const char *name, heap
 	       types->types[pointee].kind == HEAP_TYPE_ARRAY;
 }
 
-// What the type of a variable with a block says of that.
+// Reads what the type of a variable says of the block that it has.
 static struct holder read_holder(struct capture *capture, struct module *module,
 				 const struct heap_dwarf_local *local)
 {

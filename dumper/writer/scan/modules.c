@@ -230,7 +230,7 @@ static struct heap_error *open_file(struct module *module, const struct image *i
 	if (error && !image->core && heap_error_code(error) != HEAP_ERROR_MEMORY) {
 		struct heap_error *other = open_linked(module, image);
 
-		// What is wrong with the name is what helps.
+		// Only the fault of the name itself helps the reader.
 		heap_error_destroy(other ? other : error);
 		error = other ? error : NULL;
 	}

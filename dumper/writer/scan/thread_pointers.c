@@ -150,10 +150,10 @@ static uint64_t find_above(struct threads *threads, const struct heapsnap_thread
 	uint64_t words[THREAD_STORAGE / 8];
 	uint64_t start = thread->registers[HEAP_DWARF_REGISTER_SP] & ~UINT64_C(63), found = 0;
 	const struct image_mapping *mapping = start ? image_find(threads->image, start) : NULL;
-	uint64_t end = mapping && mapping->end - start > ABOVE ? start + ABOVE
-		       : mapping                               ? mapping->end
-							       : start;
+	uint64_t end = mapping ? mapping->end : start;
 
+	if (end - start > ABOVE)
+		end = start + ABOVE;
 	for (; start < end && found == 0 && threads->searched < MAX_SEARCHED;
 	     start += THREAD_STORAGE) {
 		uint64_t size = end - start < THREAD_STORAGE ? end - start : THREAD_STORAGE;
