@@ -28,19 +28,15 @@ struct walk {
 static bool find_link(const struct inference *inference, heap_type_id type, uint64_t *link)
 {
 	const struct layouts *layouts = &inference->layouts;
-	const struct heap_slots *slots =
-		layouts_is_compound(layouts, type) && layouts_size(layouts, type) <= MAX_HEADER &&
-				!layouts_is_link(layouts, type) &&
-				!layouts_is_flexible(layouts, type)
-			? heap_slot_table_get(&layouts->slots, type)
-			: NULL;
+	const struct heap_slot *own = layouts_is_compound(layouts, type) &&
+						      layouts_size(layouts, type) <= MAX_HEADER &&
+						      !layouts_is_link(layouts, type) &&
+						      !layouts_is_flexible(layouts, type)
+					      ? layouts_own_pointer(layouts, type)
+					      : NULL;
 
-	for (uint32_t i = 0; slots && i < slots->count; i++) {
-		*link = slots->list[i].offset;
-		if (slots->list[i].pointee == type)
-			return true;
-	}
-	return false;
+	*link = own ? own->offset : 0;
+	return own;
 }
 
 // True if the code that makes a block has pointers to headers. Where no code is known, only a union, which has

@@ -707,18 +707,6 @@ static bool may_begin_with(const struct inference *inference, const struct conte
 	       content_score(inference, content, whole, 1) >= 0;
 }
 
-// True for a struct with a pointer to its own kind: what pieces of memory begin with, too, of any size each, that hang together.
-static bool is_chained(const struct layouts *layouts, heap_type_id type)
-{
-	const struct heap_slots *slots = heap_slot_table_get(&layouts->slots, type);
-
-	for (uint32_t i = 0; slots && i < slots->count; i++) {
-		if (slots->list[i].pointee == type)
-			return true;
-	}
-	return false;
-}
-
 // True if something else lies behind the first of supposed elements: none agrees, or some before the last of those that do
 // contradict. The last elements may not be in use, and hold old bytes.
 static bool is_first_alone(const struct inference *inference, const struct content *content,
@@ -777,8 +765,9 @@ static int weigh(const struct inference *inference, const struct content *conten
 	    layouts_is_compound(&inference->layouts, weak->claim.type) &&
 	    !do_elements_agree(inference, content->object, &weak->claim))
 		return -1;
+	// Pieces of memory of any size, too, begin with a struct by which they hang together.
 	if (weak->claim.fit == LAYOUT_ARRAY && weak->claim.elements > 1 &&
-	    is_chained(&inference->layouts, weak->claim.type) &&
+	    layouts_own_pointer(&inference->layouts, weak->claim.type) &&
 	    is_first_alone(inference, content, &weak->claim))
 		return -1;
 	if (!may_begin_with(inference, content, &weak->claim))

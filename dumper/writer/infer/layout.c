@@ -375,6 +375,17 @@ static bool contains(const struct layouts *layouts, heap_type_id whole, heap_typ
 	return false;
 }
 
+const struct heap_slot *layouts_own_pointer(const struct layouts *layouts, heap_type_id type)
+{
+	const struct heap_slots *slots = heap_slot_table_get(&layouts->slots, type);
+
+	for (uint32_t i = 0; slots && i < slots->count; i++) {
+		if (slots->list[i].pointee == type)
+			return &slots->list[i];
+	}
+	return NULL;
+}
+
 bool layouts_has(const struct layouts *layouts, heap_type_id whole, heap_type_id part,
 		 uint64_t offset)
 {

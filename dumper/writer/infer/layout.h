@@ -110,6 +110,9 @@ struct layout_claim layouts_fit_weakly(const struct layouts *layouts, heap_type_
 bool layouts_has(const struct layouts *layouts, heap_type_id whole, heap_type_id part,
 		 uint64_t offset);
 
+/** The first pointer that a type has to its own kind; NULL: it has none. */
+const struct heap_slot *layouts_own_pointer(const struct layouts *layouts, heap_type_id type);
+
 /** True if a type is nothing but several values of another one, one behind the other. */
 bool layouts_consists_of(const struct layouts *layouts, heap_type_id whole, heap_type_id element);
 

@@ -49,16 +49,8 @@ struct links {
 // True for a small struct that points to its own kind.
 static bool is_link(const struct inference *inference, heap_type_id type)
 {
-	const struct heap_slots *slots =
-		layouts_size(&inference->layouts, type) <= LARGEST_LINK
-			? heap_slot_table_get(&inference->layouts.slots, type)
-			: NULL;
-
-	for (uint32_t i = 0; slots && i < slots->count; i++) {
-		if (slots->list[i].pointee == type)
-			return true;
-	}
-	return false;
+	return layouts_size(&inference->layouts, type) <= LARGEST_LINK &&
+	       layouts_own_pointer(&inference->layouts, type);
 }
 
 // The type of most links that hints on a block tell of, or HEAP_NO_TYPE.
