@@ -392,8 +392,7 @@ static int type_score(const struct check *check, uint64_t offset, heap_type_id i
 	return score;
 }
 
-// True if all words of an element are zeros, on which no edge lies, so that all such elements score alike.
-static bool is_zero(const struct content *content, uint64_t offset, uint64_t stride)
+bool content_is_zero(const struct content *content, uint64_t offset, uint64_t stride)
 {
 	uint64_t first = offset / 8, count = stride / 8;
 
@@ -423,7 +422,7 @@ static int elements_score(const struct check *check, uint64_t offset, heap_type_
 	if (elements < checked)
 		checked = elements;
 	for (uint64_t i = 0; stride > 0 && i < checked; i++) {
-		bool has_zeros = is_zero(check->content, offset + i * stride, stride);
+		bool has_zeros = content_is_zero(check->content, offset + i * stride, stride);
 		int one = has_zeros && knows_zero ? zero
 						  : type_score(check, offset + i * stride, type, 0);
 
@@ -504,15 +503,32 @@ static int flexible_score(const struct check *check, heap_type_id type, uint64_t
 			      used_elements(&numbers, elements));
 }
 
-int content_score(const struct inference *inference, const struct content *content,
-		  heap_type_id type, uint64_t elements)
+static int score_contents(const struct inference *inference, const struct content *content,
+			  heap_type_id type, uint64_t elements, uint32_t *contradictions)
 {
-	uint32_t left = MAX_VISITS, contradictions = 0;
-	const struct check check = { inference, content, &left, &contradictions };
+	uint32_t left = MAX_VISITS;
+	const struct check check = { inference, content, &left, contradictions };
 
 	return inference->layouts.facts[type].is_flexible
 		       ? flexible_score(&check, type, elements - 1)
 		       : elements_score(&check, 0, type, elements);
+}
+
+int content_score(const struct inference *inference, const struct content *content,
+		  heap_type_id type, uint64_t elements)
+{
+	uint32_t contradictions = 0;
+
+	return score_contents(inference, content, type, elements, &contradictions);
+}
+
+struct content_verdict content_judge(const struct inference *inference,
+				     const struct content *content, heap_type_id type)
+{
+	uint32_t contradictions = 0;
+	int score = score_contents(inference, content, type, 1, &contradictions);
+
+	return (struct content_verdict){ score, contradictions > 0 };
 }
 
 bool content_contradicts(const struct inference *inference, const struct content *content,

@@ -33,6 +33,18 @@ struct content {
 int content_score(const struct inference *inference, const struct content *content,
 		  heap_type_id type, uint64_t elements);
 
+/** What contents say of one value of a type: content_score() and content_contradicts(), of one visit. */
+struct content_verdict {
+	int score;
+	bool contradicts;
+};
+
+struct content_verdict content_judge(const struct inference *inference,
+				     const struct content *content, heap_type_id type);
+
+/** True if all words at an offset are zeros. No edge lies on them, so all such values of a type score alike. */
+bool content_is_zero(const struct content *content, uint64_t offset, uint64_t size);
+
 /**
  * True if a member of one value of a type cannot have the word that lies there, however much of the rest agrees. In a
  * few blocks of the type that may be so, too: they have members that are not set yet.

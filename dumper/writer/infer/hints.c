@@ -714,17 +714,26 @@ static bool is_first_alone(const struct inference *inference, const struct conte
 {
 	uint64_t words = layouts_size(&inference->layouts, claim->type) / 8;
 	uint32_t agreeing = 0, contradicting = 0, before = 0;
+	struct content_verdict verdict, zero = { 0 };
+	bool knows_zero = false;
 
 	for (uint64_t i = 1; words > 0 && i < claim->elements && i < CHAINED_ELEMENTS &&
 			     (i + 1) * words <= content->count;
 	     i++) {
 		const struct content element = { content->object, content->words + i * words, words,
 						 content->start + i * words * 8 };
+		bool has_zeros = content_is_zero(&element, 0, words * 8);
 
 		progress_step();
-		if (content_contradicts(inference, &element, claim->type)) {
+		verdict = has_zeros && knows_zero ? zero
+						  : content_judge(inference, &element, claim->type);
+		if (has_zeros) {
+			zero = verdict;
+			knows_zero = true;
+		}
+		if (verdict.contradicts) {
 			contradicting++;
-		} else if (content_score(inference, &element, claim->type, 1) > 0) {
+		} else if (verdict.score > 0) {
 			agreeing++;
 			before = contradicting;
 		}
