@@ -9,6 +9,8 @@ use Heapsh;
 use Hostile;
 use Test::More;
 
+# Three thousand snapshots; `make check` takes them.
+plan skip_all => 'SHORT: it takes long' if $ENV{SHORT};
 if (my $why = Heapsh::attach_refusal()) { plan skip_all => $why }
 
 # @return how many of the stepped blocks each snapshot has, in the order in which they were taken
