@@ -2,6 +2,7 @@
 #include "dumper/writer/infer/containers.h"
 
 #include "dumper/writer/infer/class_names.h"
+#include "dumper/writer/infer/type_copies.h"
 #include "lib/base/cleanup.h"
 #include "lib/types/templates.h"
 
@@ -10,9 +11,6 @@
 #include <string.h>
 
 enum {
-	MAX_COPIES = 32, // types that one container has in it and that point to nodes
-	MAX_DEPTH = 24,
-	MAX_VISITS = 4096, // types visited for one container
 	MAX_NAME = 4096,
 };
 
@@ -27,17 +25,6 @@ static bool begins(const char *text, const char *beginning)
 }
 
 // --- types by name -----------------------------------------------------------
-
-HEAP_MUST_CHECK
-static struct heap_error *add_pointer(struct heap_types *types, heap_type_id target,
-				      heap_type_id *result)
-{
-	// A duplicate does no harm, and searching for one would take longer than everything else here.
-	return heap_types_add(
-		types,
-		&(struct heap_type){ .kind = HEAP_TYPE_POINTER, .size = 8, .target = target },
-		result);
-}
 
 static size_t without_const(const char *name, size_t length)
 {
@@ -68,7 +55,7 @@ static struct heap_error *find_type(struct heap_types *types, const struct class
 	if (*result == HEAP_NO_TYPE)
 		return NULL;
 	for (; pointers > 0; pointers--)
-		HEAP_TRY(add_pointer(types, *result, result));
+		HEAP_TRY(type_copies_add_pointer(types, *result, result));
 	return NULL;
 }
 
@@ -157,7 +144,7 @@ static struct heap_error *lead_to_array(struct heap_types *types, const struct c
 		return NULL;
 
 	HEAP_TRY(add_array(types, target, &array));
-	HEAP_TRY(add_pointer(types, array, &pointer));
+	HEAP_TRY(type_copies_add_pointer(types, array, &pointer));
 	types->members[member].type = pointer;
 	return NULL;
 }
@@ -183,7 +170,7 @@ static struct heap_error *complete_string(struct heap_types *types, const struct
 	HEAP_TRY(find_argument(types, names, id, &character));
 	if (character == HEAP_NO_TYPE)
 		return NULL;
-	HEAP_TRY(add_pointer(types, character, &text.type));
+	HEAP_TRY(type_copies_add_pointer(types, character, &text.type));
 	HEAP_TRY(heap_types_add_string(types, "_M_p", &text.name));
 	hider.kind = HEAP_TYPE_STRUCT;
 	hider.flags &= (uint8_t)~HEAP_TYPE_DECLARATION;
@@ -222,130 +209,13 @@ static struct heap_error *complete_owner(struct heap_types *types, const struct 
 
 	HEAP_TRY(find_type(types, names, argument, length, &target));
 	if (target != HEAP_NO_TYPE)
-		HEAP_TRY(add_pointer(types, target, &target));
+		HEAP_TRY(type_copies_add_pointer(types, target, &target));
 	if (target != HEAP_NO_TYPE)
 		types->members[member].type = target;
 	return NULL;
 }
 
 // --- nodes -------------------------------------------------------------------
-
-// Types that are copied with their pointers to `base` leading to `node`.
-struct copies {
-	struct heap_types *types;
-	heap_type_id base; // HEAP_NO_TYPE: all pointers
-	heap_type_id node;
-	heap_type_id pointer; // to node; HEAP_NO_TYPE: not made yet
-	struct {
-		heap_type_id from, to;
-	} made[MAX_COPIES];
-	size_t count;
-	unsigned visits;
-};
-
-static bool is_pointer_to_base(const struct copies *copies, const struct heap_type *type)
-{
-	const struct heap_types *types = copies->types;
-	heap_type_id target = heap_types_strip(types, type->target);
-
-	if (copies->base == HEAP_NO_TYPE)
-		return type->kind == HEAP_TYPE_POINTER;
-	// A declaration may have the same name.
-	return type->kind == HEAP_TYPE_POINTER &&
-	       types->types[target].name == types->types[copies->base].name &&
-	       target != HEAP_NO_TYPE;
-}
-
-static bool points_to_base(struct copies *copies, heap_type_id id, int depth)
-{
-	const struct heap_types *types = copies->types;
-	const struct heap_type *type = &types->types[heap_types_strip(types, id)];
-
-	if (depth > MAX_DEPTH || copies->visits++ > MAX_VISITS)
-		return false;
-	for (uint32_t i = 0; heap_types_has_members(type) && i < type->members; i++) {
-		const struct heap_member *member = &types->members[type->first_member + i];
-
-		if (!(member->flags & HEAP_MEMBER_VIRTUAL_BASE) &&
-		    points_to_base(copies, member->type, depth + 1))
-			return true;
-	}
-	return is_pointer_to_base(copies, type);
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *copy_type(struct copies *copies, heap_type_id id, int depth,
-				    heap_type_id *result);
-
-// Redirects the members of a type: of a copy, or of a type that holds copies.
-HEAP_MUST_CHECK
-static struct heap_error *change_members(struct copies *copies, heap_type_id id, int depth)
-{
-	struct heap_types *types = copies->types;
-
-	for (uint32_t i = 0; i < types->types[id].members; i++) {
-		uint32_t number = types->types[id].first_member + i;
-		heap_type_id changed = types->members[number].type;
-
-		if (!(types->members[number].flags & HEAP_MEMBER_VIRTUAL_BASE))
-			HEAP_TRY(copy_type(copies, changed, depth, &changed));
-		// Copying may have moved the members.
-		types->members[number].type = changed;
-	}
-	return NULL;
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *duplicate(struct heap_types *types, heap_type_id id, heap_type_id *result)
-{
-	struct heap_type copy = types->types[id];
-	uint32_t first = copy.first_member;
-
-	copy.first_member = types->member_count;
-	for (uint32_t i = 0; i < copy.members; i++) {
-		struct heap_member member = types->members[first + i];
-
-		HEAP_TRY(heap_types_add_member(types, &member));
-	}
-	return heap_types_add(types, &copy, result);
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *copy_type(struct copies *copies, heap_type_id id, int depth,
-				    heap_type_id *result)
-{
-	heap_type_id stripped = heap_types_strip(copies->types, id), copy;
-	struct heap_error *error;
-
-	if (!points_to_base(copies, stripped, depth)) {
-		*result = id;
-		return NULL;
-	}
-	if (copies->types->types[stripped].kind == HEAP_TYPE_POINTER) {
-		error = copies->pointer
-				? NULL
-				: add_pointer(copies->types, copies->node, &copies->pointer);
-		*result = copies->pointer;
-		return error;
-	}
-	for (size_t i = 0; i < copies->count; i++) {
-		if (copies->made[i].from == stripped) {
-			*result = copies->made[i].to;
-			return NULL;
-		}
-	}
-	if (copies->count == MAX_COPIES) {
-		*result = id;
-		return NULL;
-	}
-	error = duplicate(copies->types, stripped, &copy);
-	if (error)
-		return error;
-	copies->made[copies->count].from = stripped;
-	copies->made[copies->count++].to = copy;
-	*result = copy;
-	return change_members(copies, copy, depth + 1);
-}
 
 // The base class at a node's start by which the library points to nodes.
 static heap_type_id find_base(const struct heap_types *types, heap_type_id node, const char *name)
@@ -427,14 +297,12 @@ static struct heap_error *lead_to_nodes(struct heap_types *types, const struct c
 {
 	heap_type_id node = find_node(types, names, holder, rule);
 	heap_type_id base = node ? find_base(types, node, rule->base) : HEAP_NO_TYPE;
-	struct copies copies = { .types = types, .base = base, .node = node };
+	struct type_copies copies = { .types = types, .base = base, .node = node };
 
 	if (base == HEAP_NO_TYPE)
 		return NULL;
-
-	struct heap_error *error = change_members(&copies, holder, 0);
-
-	return error ? error : change_members(&copies, node, 0);
+	HEAP_TRY(type_copies_change(&copies, holder));
+	return type_copies_change(&copies, node);
 }
 
 static const struct rule *find_rule(const char *name)
@@ -463,10 +331,10 @@ static struct heap_error *complete_vec(struct heap_types *types, const struct cl
 	if (heap_types_size(types, element) == 0)
 		return NULL;
 
-	struct copies copies = { .types = types };
+	struct type_copies copies = { .types = types };
 
 	HEAP_TRY(add_array(types, element, &copies.node));
-	HEAP_TRY(copy_type(&copies, types->members[member].type, 0, &buffer));
+	HEAP_TRY(type_copies_make(&copies, types->members[member].type, &buffer));
 	types->members[member].type = buffer;
 	return NULL;
 }
