@@ -5,6 +5,7 @@
 #include "dumper/writer/base/supervisor.h"
 #include "dumper/writer/infer/class_names.h"
 #include "dumper/writer/infer/containers.h"
+#include "dumper/writer/infer/template_nodes.h"
 #include "dumper/writer/infer/headers.h"
 #include "dumper/writer/infer/infer.h"
 #include "dumper/writer/infer/prune.h"
@@ -408,6 +409,7 @@ static struct heap_error *gather(struct again *again)
 	heap_types_resolve(&capture->snapshot.types);
 	HEAP_TRY(heap_virtual_bases_place(&capture->snapshot.types));
 	HEAP_TRY(containers_complete_types(&capture->snapshot.types));
+	HEAP_TRY(template_nodes_complete(&capture->snapshot.types));
 	HEAP_TRY(sites_find(capture, &knowledge));
 	return infer(again);
 }

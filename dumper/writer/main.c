@@ -8,6 +8,7 @@
 #include "dumper/writer/again.h"
 #include "dumper/writer/base/bounds.h"
 #include "dumper/writer/infer/containers.h"
+#include "dumper/writer/infer/template_nodes.h"
 #include "dumper/writer/infer/dead_words.h"
 #include "dumper/writer/infer/headers.h"
 #include "dumper/writer/output_file.h"
@@ -182,6 +183,7 @@ static struct heap_error *gather(struct capture *capture)
 	heap_types_resolve(&capture->snapshot.types);
 	HEAP_TRY(heap_virtual_bases_place(&capture->snapshot.types));
 	HEAP_TRY(containers_complete_types(&capture->snapshot.types));
+	HEAP_TRY(template_nodes_complete(&capture->snapshot.types));
 	HEAP_TRY(sites_find(capture, &knowledge));
 	progress_begin(HEAPSNAP_PHASE_TYPES, capture->objects.count);
 	if (!classes)

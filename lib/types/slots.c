@@ -56,6 +56,18 @@ static uint64_t end_of_slots(const struct heap_types *types, heap_type_id type)
 		       : UINT64_MAX;
 }
 
+// Members of a union that lead to the same leave no choice. @return how many are left
+static uint32_t drop_equal(struct heap_slot *list, size_t count)
+{
+	uint32_t kept = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (kept == 0 || compare_slots(&list[kept - 1], &list[i]) != 0)
+			list[kept++] = list[i];
+	}
+	return kept;
+}
+
 // @return false if memory is short
 static bool find_slots(const struct heap_types *types, heap_type_id type, struct heap_slots *slots)
 {
@@ -71,7 +83,7 @@ static bool find_slots(const struct heap_types *types, heap_type_id type, struct
 		qsort(finding.found.items, finding.found.count, sizeof(*finding.found.items),
 		      compare_slots);
 	slots->list = finding.found.items;
-	slots->count = (uint32_t)finding.found.count;
+	slots->count = drop_equal(slots->list, finding.found.count);
 	__atomic_store_n(&slots->are_known, true, __ATOMIC_RELEASE);
 	return true;
 }

@@ -13,7 +13,7 @@
  *
  * The names of the types tell the value's type. Here such buffers get the value as a member, and the
  * pointers of each container and node lead to nodes of that container. Inference and heapsh then
- * need no knowledge of a library.
+ * need no knowledge of a library. What holds for any library is in template_nodes.h.
  */
 
 #include "lib/types/types.h"

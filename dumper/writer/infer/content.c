@@ -405,6 +405,23 @@ bool content_is_zero(const struct content *content, uint64_t offset, uint64_t st
 	return true;
 }
 
+// Scores an element of an array. Empty places of a table may lead to an end that no type tells of.
+static int element_score(const struct check *check, uint64_t offset, heap_type_id type)
+{
+	const struct content *content = check->content;
+	int score = type_score(check, offset, type, 0);
+	heap_object_id target;
+
+	if (score != CONTRADICTED || !layouts_is_pointer(&check->inference->layouts, type))
+		return score;
+	target = find_target(check->inference, content->object, content->start + offset);
+	if (target == HEAP_NO_OBJECT ||
+	    !inference_leads_to(check->inference, target, content->object))
+		return score;
+	--*check->contradictions;
+	return 0;
+}
+
 // Checks values of a type in a row. The last ones may not be in use yet, and hold old bytes: they
 // may confirm, but not contradict. Nor may any void *.
 static int elements_score(const struct check *check, uint64_t offset, heap_type_id type,
@@ -424,7 +441,7 @@ static int elements_score(const struct check *check, uint64_t offset, heap_type_
 	for (uint64_t i = 0; stride > 0 && i < checked; i++) {
 		bool has_zeros = content_is_zero(check->content, offset + i * stride, stride);
 		int one = has_zeros && knows_zero ? zero
-						  : type_score(check, offset + i * stride, type, 0);
+						  : element_score(check, offset + i * stride, type);
 
 		if (has_zeros) {
 			zero = one;

@@ -19,6 +19,7 @@ enum {
 	WORD = 8,
 	DOUBTFUL_SIZE = 1024, // bytes
 	FOREIGN = 8,          // one of so many words is no pointer
+	FIRST_EDGES = 16,     // of the end of a table
 };
 
 // The slots of a union at one place: any of them may be meant.
@@ -436,6 +437,19 @@ bool inference_type_has(const struct inference *inference, heap_type_id type, he
 		interior %= stride;
 	return layouts_has(layouts, type, part, interior) ||
 	       (interior == 0 && enum_tags_is_beginning(inference, part, type));
+}
+
+bool inference_leads_to(const struct inference *inference, heap_object_id object,
+			heap_object_id other)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	uint32_t first = snapshot->edge_first[object], end = snapshot->edge_first[object + 1];
+
+	for (uint32_t i = first; i < end && i < first + FIRST_EDGES; i++) {
+		if (snapshot->edge_target[i] == other)
+			return true;
+	}
+	return false;
 }
 
 bool inference_has(const struct inference *inference, heap_object_id object, heap_type_id part,

@@ -412,6 +412,28 @@ enum verdict hints_ask_named(const struct inference *inference, heap_object_id o
 		       names_of(&inference->capture->names, object)->elements == 1);
 }
 
+heap_type_id hints_find_copy(const struct inference *inference, heap_object_id object,
+			     heap_type_id type)
+{
+	heap_type_id found = type;
+	uint32_t most = 0;
+
+	if (!inference->layouts.facts[type].has_copies)
+		return type;
+	for (uint32_t at = hints_first(&inference->hints, object); at != NO_HINT;
+	     at = inference->hints.list[at].next) {
+		const struct hint *hint = &inference->hints.list[at];
+
+		progress_step();
+		if (hint->interior != 0 || !layouts_is_copy(&inference->layouts, hint->type, type))
+			continue;
+		if (hint->count > most || (hint->count == most && hint->type < found))
+			found = hint->type;
+		most = hint->count > most ? hint->count : most;
+	}
+	return found;
+}
+
 // The type of a char * that points to the start of a block, or HEAP_NO_TYPE. Of several, one
 // that does not depend on which hint came first.
 heap_type_id hints_find_text(const struct inference *inference, heap_object_id object)

@@ -109,6 +109,10 @@ enum verdict hint_ask(const struct inference *inference, const struct hint *hint
 /** The verdict of the majority of an object's hints. */
 enum verdict hints_ask(const struct inference *inference, heap_object_id object, heap_type_id type);
 
+/** The copy of a struct that most slots say an object begins with, if they say which; else @p type. */
+heap_type_id hints_find_copy(const struct inference *inference, heap_object_id object,
+			     heap_type_id type);
+
 /** The same of the type that an object has, which may be a header with a payload behind it. */
 enum verdict hints_ask_named(const struct inference *inference, heap_object_id object);
 

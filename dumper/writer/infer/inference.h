@@ -343,6 +343,13 @@ struct heap_error *inference_root_value(struct inference *inference, const struc
 bool inference_type_has(const struct inference *inference, heap_type_id type, heap_type_id part,
 			uint64_t interior);
 
+/**
+ * True if one of the first pointers of an object leads to another one. Where a table has a pointer to such an object, it
+ * may be the end to which empty places and the last nodes lead, whatever the others are.
+ */
+bool inference_leads_to(const struct inference *inference, heap_object_id object,
+			heap_object_id other);
+
 /** True if an object that has a name has a part of that type there. */
 bool inference_has(const struct inference *inference, heap_object_id object, heap_type_id part,
 		   uint64_t interior);

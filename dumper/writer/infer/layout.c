@@ -4,6 +4,7 @@
 #include "dumper/writer/base/progress.h"
 
 #include "lib/base/cleanup.h"
+#include "lib/base/hash_table.h"
 #include "lib/base/search.h"
 
 #include <stdlib.h>
@@ -84,6 +85,38 @@ static void find_facts(struct layouts *layouts, heap_type_id id)
 	facts->bits = type->kind == HEAP_TYPE_ENUM ? enumerated_bits(types, type) : 0;
 }
 
+bool layouts_is_copy(const struct layouts *layouts, heap_type_id one, heap_type_id other)
+{
+	const struct heap_type *a = &layouts->types->types[one], *b = &layouts->types->types[other];
+
+	return one == other || (heap_types_has_members(a) && a->kind == b->kind && a->name != 0 &&
+				a->name == b->name && a->size == b->size);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *note_copies(struct layouts *layouts)
+{
+	const struct heap_types *types = layouts->types;
+	CLEANUP(heap_hash_table_deinit) struct heap_hash_table by_name = { 0 };
+
+	for (heap_type_id id = 1; id < types->count; id++) {
+		const struct heap_type *type = &types->types[id];
+
+		if (!heap_types_has_members(type) || type->name == 0 || type->size == 0)
+			continue;
+
+		uint64_t hash = heap_hash_pair(type->name, type->size);
+		uint32_t other =
+			heap_hash_find(&by_name, hash, at, layouts_is_copy(layouts, at, id));
+
+		if (other == HEAP_HASH_NONE)
+			HEAP_TRY(heap_hash_add(&by_name, hash, id));
+		else
+			layouts->facts[id].has_copies = layouts->facts[other].has_copies = true;
+	}
+	return NULL;
+}
+
 static void note_bases(struct layouts *layouts, heap_type_id id)
 {
 	const struct heap_types *types = layouts->types;
@@ -156,6 +189,7 @@ struct heap_error *layouts_init(struct layouts *layouts, const struct heap_types
 		find_facts(layouts, id);
 	for (heap_type_id id = 0; id < types->count; id++)
 		note_bases(layouts, id);
+	HEAP_TRY(note_copies(layouts));
 	HEAP_TRY(find_candidates(layouts));
 	return layouts_index_init(layouts);
 }
@@ -332,15 +366,6 @@ bool layouts_has_pointer(const struct layouts *layouts, heap_type_id whole, uint
 	return false;
 }
 
-// Containers have copies of some types, which differ in what their pointers point to.
-static bool is_same(const struct heap_types *types, heap_type_id one, heap_type_id other)
-{
-	const struct heap_type *a = &types->types[one], *b = &types->types[other];
-
-	return one == other || (heap_types_has_members(a) && a->kind == b->kind && a->name != 0 &&
-				a->name == b->name && a->size == b->size);
-}
-
 // The slow path, for elements of large arrays that the index omits, and for copies.
 //
 // @param left  types that may still be visited
@@ -353,7 +378,7 @@ static bool contains(const struct layouts *layouts, heap_type_id whole, heap_typ
 	if (depth == MAX_DEPTH || *left == 0)
 		return false;
 	--*left;
-	if (offset == 0 && is_same(types, whole, part))
+	if (offset == 0 && layouts_is_copy(layouts, whole, part))
 		return true;
 	if (type->kind == HEAP_TYPE_ARRAY) {
 		uint64_t stride = layouts_size(layouts, type->target);

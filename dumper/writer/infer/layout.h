@@ -46,6 +46,7 @@ struct layout_facts {
 	bool is_ordered;   /**< members neither begin nor end before those before them */
 	bool is_compound;  /**< it has members: see layouts_is_compound() */
 	bool is_link;      /**< see layouts_is_link() */
+	bool has_copies;   /**< there is another one that layouts_is_copy() is true for */
 };
 
 struct layouts {
@@ -109,6 +110,9 @@ struct layout_claim layouts_fit_weakly(const struct layouts *layouts, heap_type_
 /** True if there is a @p part at @p offset of a @p whole, at any depth; or it is the whole. */
 bool layouts_has(const struct layouts *layouts, heap_type_id whole, heap_type_id part,
 		 uint64_t offset);
+
+/** True for one struct in two versions, whose pointers lead to different nodes: see type_copies.h. */
+bool layouts_is_copy(const struct layouts *layouts, heap_type_id one, heap_type_id other);
 
 /** The first pointer that a type has to its own kind; NULL: it has none. */
 const struct heap_slot *layouts_own_pointer(const struct layouts *layouts, heap_type_id type);

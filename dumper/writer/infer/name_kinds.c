@@ -184,8 +184,9 @@ struct heap_error *naming_claim_member(struct inference *inference, heap_object_
 		return NULL;
 	++*claimed;
 	return claims_add(&inference->claims, rank,
-			  &(struct claim){ object, candidate->type, candidate->elements,
-					   evidence[rank], false });
+			  &(struct claim){ object,
+					   hints_find_copy(inference, object, candidate->type),
+					   candidate->elements, evidence[rank], false });
 }
 
 static bool agrees(const struct inference *inference, heap_object_id object,

@@ -55,8 +55,8 @@ static heap_type_id type_at(const struct inference *inference, heap_object_id ta
 		       : HEAP_NO_TYPE;
 }
 
-static void count_target(const struct inference *inference, heap_type_id pointee, uint32_t edge,
-			 struct tally *tally)
+static void count_target(const struct inference *inference, heap_object_id table,
+			 heap_type_id pointee, uint32_t edge, struct tally *tally)
 {
 	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
 	heap_object_id target = snapshot->edge_target[edge];
@@ -69,11 +69,14 @@ static void count_target(const struct inference *inference, heap_type_id pointee
 	found = type_at(inference, target, interior - prefix);
 	if (found == HEAP_NO_TYPE && !claims_are_good(&inference->claims, target))
 		return;
-	tally->known++;
 	if (found == pointee || inference_has(inference, target, pointee, interior - prefix)) {
+		tally->known++;
 		tally->agreeing++;
 		return;
 	}
+	if (inference_leads_to(inference, target, table))
+		return;
+	tally->known++;
 	majority_add(&tally->other, found);
 }
 
@@ -87,7 +90,7 @@ static struct tally count_targets(const struct inference *inference, heap_object
 
 	for (uint64_t i = sampler_next(&sampler); i < end - first; i = sampler_next(&sampler)) {
 		progress_step();
-		count_target(inference, pointee, first + (uint32_t)i, &tally);
+		count_target(inference, object, pointee, first + (uint32_t)i, &tally);
 	}
 	return tally;
 }
