@@ -4,6 +4,7 @@
 #include "dumper/writer/base/bounds.h"
 #include "dumper/writer/base/progress.h"
 #include "dumper/writer/infer/prune.h"
+#include "dumper/writer/infer/type_copies.h"
 #include "dumper/writer/scan/samples.h"
 #include "dumper/writer/scan/taken_pages.h"
 #include "lib/base/cleanup.h"
@@ -326,9 +327,10 @@ static heap_object_id next_conflict(const struct capture *capture, heap_object_i
 }
 
 // Marks the types of all that the snapshot has, and the few basic ones: symbols may name them, such as those
-// of std::any.
+// of std::any. Objects have the first version of a type.
 HEAP_MUST_CHECK
-static struct heap_error *need_types(const struct capture *capture, bool *needed)
+static struct heap_error *need_types(const struct capture *capture, const heap_type_id *first,
+				     bool *needed)
 {
 	const struct heap_snapshot *snapshot = &capture->snapshot;
 	const struct names *names = &capture->names;
@@ -340,28 +342,33 @@ static struct heap_error *need_types(const struct capture *capture, bool *needed
 	if (names->of)
 		HEAP_TRY(names_count(names, capture->objects.count, &counts));
 	for (uint32_t i = 0; counts && i < names->count; i++)
-		needed[names_get(names, i)->type] |= counts[i] > 0;
+		needed[first[names_get(names, i)->type]] |= counts[i] > 0;
 	for (heap_object_id i = next_conflict(capture, 0); i < capture->objects.count;
 	     i = next_conflict(capture, i + 1))
-		needed[snapshot->conflict_type[i]] = true;
+		needed[first[snapshot->conflict_type[i]]] = true;
 	for (uint32_t i = 0; i < snapshot->part_count; i++)
-		needed[snapshot->parts[i].type] = true;
+		needed[first[snapshot->parts[i].type]] = true;
 	for (heap_root_id i = 0; i < snapshot->root_count; i++)
 		needed[snapshot->roots[i].type] = true;
 	return NULL;
 }
 
 // Gives all types in the snapshot new numbers.
-static void renumber_types(struct capture *capture, const heap_type_id *map)
+//
+// @param first  gets the new number of the first version of each type
+static void renumber_types(struct capture *capture, const heap_type_id *map, heap_type_id count,
+			   heap_type_id *first)
 {
 	struct heap_snapshot *snapshot = &capture->snapshot;
 
-	names_renumber(&capture->names, map);
+	for (heap_type_id i = 0; i < count; i++)
+		first[i] = map[first[i]];
+	names_renumber(&capture->names, first);
 	for (heap_object_id i = next_conflict(capture, 0); i < capture->objects.count;
 	     i = next_conflict(capture, i + 1))
-		snapshot->conflict_type[i] = map[snapshot->conflict_type[i]];
+		snapshot->conflict_type[i] = first[snapshot->conflict_type[i]];
 	for (uint32_t i = 0; i < snapshot->part_count; i++)
-		snapshot->parts[i].type = map[snapshot->parts[i].type];
+		snapshot->parts[i].type = first[snapshot->parts[i].type];
 	for (heap_root_id i = 0; i < snapshot->root_count; i++)
 		snapshot->roots[i].type = map[snapshot->roots[i].type];
 }
@@ -371,15 +378,18 @@ struct heap_error *store_keep_types(struct capture *capture)
 	struct heap_types *types = &capture->snapshot.types;
 	CLEANUP_FREE bool *needed = calloc(types->count, sizeof(*needed));
 	CLEANUP_FREE heap_type_id *map = calloc(types->count, sizeof(*map));
+	CLEANUP_FREE heap_type_id *first = calloc(types->count, sizeof(*first));
+	heap_type_id count = types->count;
 	struct heap_types kept;
 
-	if (!needed || !map)
+	if (!needed || !map || !first)
 		return heap_error_out_of_memory();
-	HEAP_TRY(need_types(capture, needed));
+	HEAP_TRY(type_copies_find_first(types, first));
+	HEAP_TRY(need_types(capture, first, needed));
 	HEAP_TRY(prune_types(types, needed, map, &kept));
 	heap_types_deinit(types);
 	*types = kept;
-	renumber_types(capture, map);
+	renumber_types(capture, map, count, first);
 
 	struct heap_error *error = heap_types_check(types);
 

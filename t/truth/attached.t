@@ -81,6 +81,7 @@ my %least = (
     slots => 98,
     store => 95,
     tables => 99.9,
+    thin => 100,
     topics => 99.9,
     transactions => 99,
     values => 95,

@@ -464,6 +464,7 @@ static void release(struct inference *inference)
 {
 	casts_deinit(&inference->casts);
 	template_arguments_deinit(&inference->template_arguments);
+	thin_templates_deinit(&inference->thin_templates);
 	claims_deinit(&inference->claims);
 	coroutine_frames_deinit(&inference->coroutine_frames);
 	flagged_pointers_deinit(&inference->flagged_pointers);
@@ -523,6 +524,7 @@ static struct heap_error *complete_types(struct inference *inference,
 	if (!inference_has_sites(inference))
 		HEAP_TRY(casts_init(&inference->casts, capture));
 	HEAP_TRY(template_arguments_init(&inference->template_arguments, capture));
+	HEAP_TRY(thin_templates_init(&inference->thin_templates, &capture->snapshot.types));
 	isolation_suspect(0); // from here on no file is read
 	HEAP_TRY(libc_blocks_add_types(capture));
 	HEAP_TRY(thrown_exceptions_find(capture, heads, &inference->thrown_exceptions));

@@ -26,6 +26,7 @@
 #include "dumper/writer/infer/larger_blocks.h"
 #include "dumper/writer/infer/pointer_tags.h"
 #include "dumper/writer/infer/template_arguments.h"
+#include "dumper/writer/infer/thin_templates.h"
 #include "dumper/writer/infer/pools.h"
 #include "dumper/writer/infer/profiles.h"
 #include "dumper/writer/infer/single_objects.h"
@@ -71,6 +72,7 @@ struct inference {
 	struct block_prefixes block_prefixes;
 	struct casts casts;
 	struct template_arguments template_arguments;
+	struct thin_templates thin_templates;
 	struct claims claims;
 	struct coroutine_frames coroutine_frames;
 	struct flagged_pointers flagged_pointers;

@@ -2,6 +2,7 @@
 #include "dumper/writer/infer/type_copies.h"
 
 #include "lib/base/cleanup.h"
+#include "lib/base/hash_table.h"
 
 enum {
 	MAX_DEPTH = 24,
@@ -42,6 +43,8 @@ static bool is_pointer_to_base(const struct type_copies *copies, const struct he
 	const struct heap_types *types = copies->types;
 	heap_type_id target = heap_types_strip(types, type->target);
 
+	if (copies->are_void)
+		return type->kind == HEAP_TYPE_POINTER && target == HEAP_NO_TYPE;
 	if (copies->base == HEAP_NO_TYPE)
 		return type->kind == HEAP_TYPE_POINTER;
 	// A declaration may have the same name.
@@ -50,14 +53,24 @@ static bool is_pointer_to_base(const struct type_copies *copies, const struct he
 	       target != HEAP_NO_TYPE;
 }
 
+// The copy that has been made of a type; HEAP_NO_TYPE: none.
+static heap_type_id find_made(const struct type_copies *copies, heap_type_id type)
+{
+	for (size_t i = 0; i < copies->count; i++) {
+		if (copies->made[i].from == type)
+			return copies->made[i].to;
+	}
+	return HEAP_NO_TYPE;
+}
+
 // True if what a pointer leads to is copied as well: another pointer, or a struct that works for the container alone.
 static bool is_followed(const struct type_copies *copies, heap_type_id target, struct place place)
 {
 	const struct heap_type *type = &copies->types->types[target];
 
-	if (!copies->left || target == copies->node || target == HEAP_NO_TYPE)
+	if (!copies->left || target == HEAP_NO_TYPE || target == copies->node)
 		return false;
-	return type->kind == HEAP_TYPE_POINTER ||
+	return type->kind == HEAP_TYPE_POINTER || find_made(copies, target) != HEAP_NO_TYPE ||
 	       (place.hops < MAX_HOPS && heap_types_has_members(type) && type->size > 0);
 }
 
@@ -72,6 +85,8 @@ static bool points_to_base(struct type_copies *copies, heap_type_id id, struct p
 	heap_type_id stripped = heap_types_strip(types, id);
 	const struct heap_type *type = &types->types[stripped];
 
+	if (find_made(copies, stripped) != HEAP_NO_TYPE)
+		return true;
 	if (place.depth > MAX_DEPTH || copies->visits++ > MAX_VISITS ||
 	    is_left(copies, stripped, place))
 		return false;
@@ -87,6 +102,8 @@ static bool points_to_base(struct type_copies *copies, heap_type_id id, struct p
 
 	heap_type_id target = heap_types_strip(types, type->target);
 
+	if (type->kind == HEAP_TYPE_ARRAY)
+		return copies->left && points_to_base(copies, target, inside(place));
 	return type->kind == HEAP_TYPE_POINTER && is_followed(copies, target, place) &&
 	       points_to_base(copies, target, behind(place));
 }
@@ -117,7 +134,7 @@ static void drop_ends(struct type_copies *copies, heap_type_id id, heap_type_id 
 	struct heap_types *types = copies->types;
 	const struct heap_type *type = &types->types[id];
 
-	for (uint32_t i = 0; i < type->members; i++) {
+	for (uint32_t i = 0; !copies->are_void && i < type->members; i++) {
 		struct heap_member *member = &types->members[type->first_member + i];
 
 		if (leads_to(types, member->type, copies->node))
@@ -183,6 +200,16 @@ static struct heap_error *copy_pointer(struct type_copies *copies, heap_type_id 
 }
 
 HEAP_MUST_CHECK
+static struct heap_error *copy_array(struct type_copies *copies, heap_type_id id,
+				     struct place place, heap_type_id *result)
+{
+	struct heap_type copy = copies->types->types[id];
+
+	HEAP_TRY(copy_type(copies, copy.target, inside(place), &copy.target));
+	return heap_types_add(copies->types, &copy, result);
+}
+
+HEAP_MUST_CHECK
 static struct heap_error *copy_type(struct type_copies *copies, heap_type_id id, struct place place,
 				    heap_type_id *result)
 {
@@ -194,11 +221,12 @@ static struct heap_error *copy_type(struct type_copies *copies, heap_type_id id,
 	}
 	if (copies->types->types[stripped].kind == HEAP_TYPE_POINTER)
 		return copy_pointer(copies, stripped, place, result);
-	for (size_t i = 0; i < copies->count; i++) {
-		if (copies->made[i].from == stripped) {
-			*result = copies->made[i].to;
-			return NULL;
-		}
+	if (copies->types->types[stripped].kind == HEAP_TYPE_ARRAY)
+		return copy_array(copies, stripped, place, result);
+	copy = find_made(copies, stripped);
+	if (copy != HEAP_NO_TYPE) {
+		*result = copy;
+		return NULL;
 	}
 	if (copies->count == TYPE_COPIES) {
 		*result = id;
@@ -220,4 +248,73 @@ struct heap_error *type_copies_make(struct type_copies *copies, heap_type_id typ
 struct heap_error *type_copies_change(struct type_copies *copies, heap_type_id type)
 {
 	return change_members(copies, type, (struct place){ 0 });
+}
+
+// --- the first of several -------------------------------------------------------------
+
+static bool have_same_members(const struct heap_types *types, const struct heap_type *one,
+			      const struct heap_type *other)
+{
+	for (uint32_t i = 0; i < one->members; i++) {
+		const struct heap_member *a = &types->members[one->first_member + i];
+		const struct heap_member *b = &types->members[other->first_member + i];
+
+		if (a->name != b->name || a->offset != b->offset)
+			return false;
+	}
+	return true;
+}
+
+static bool is_copy(const struct heap_types *types, heap_type_id id, heap_type_id other)
+{
+	const struct heap_type *one = &types->types[id], *first = &types->types[other];
+
+	return one->kind == first->kind && one->name == first->name && one->size == first->size &&
+	       one->file == first->file && one->line == first->line &&
+	       one->members == first->members && have_same_members(types, one, first);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *find_first_structs(const struct heap_types *types, heap_type_id *first)
+{
+	CLEANUP(heap_hash_table_deinit) struct heap_hash_table by_name = { 0 };
+
+	for (heap_type_id id = 0; id < types->count; id++) {
+		const struct heap_type *type = &types->types[id];
+		uint64_t hash = heap_hash_pair(type->name, type->size);
+
+		first[id] = id;
+		if (!heap_types_has_members(type) || type->name == 0 || type->size == 0)
+			continue;
+
+		uint32_t found = heap_hash_find(&by_name, hash, at, is_copy(types, id, at));
+
+		if (found == HEAP_HASH_NONE)
+			HEAP_TRY(heap_hash_add(&by_name, hash, id));
+		else
+			first[id] = found;
+	}
+	return NULL;
+}
+
+struct heap_error *type_copies_find_first(const struct heap_types *types, heap_type_id *first)
+{
+	CLEANUP(heap_hash_table_deinit) struct heap_hash_table by_target = { 0 };
+
+	HEAP_TRY(find_first_structs(types, first));
+	for (heap_type_id id = 1; id < types->count; id++) {
+		const struct heap_type *type = &types->types[id];
+		heap_type_id target = type->kind == HEAP_TYPE_POINTER ? first[type->target] : id;
+		uint32_t found;
+
+		if (type->kind != HEAP_TYPE_POINTER)
+			continue;
+		found = heap_hash_find(&by_target, heap_hash_u64(target), at,
+				       first[types->types[at].target] == target);
+		if (found == HEAP_HASH_NONE)
+			HEAP_TRY(heap_hash_add(&by_target, heap_hash_u64(target), id));
+		else
+			first[id] = found;
+	}
+	return NULL;
 }

@@ -23,6 +23,7 @@ struct type_copies {
 	struct heap_types *types;
 	heap_type_id base; /**< to which pointers lead; HEAP_NO_TYPE: all pointers count */
 	heap_type_id node; /**< to which those of copies lead */
+	bool are_void; /**< void pointers count instead, and become ones of a type of their own */
 	/** [left_count] nonzero: structs that are left as they are; NULL: what pointers lead to is not copied */
 	const uint8_t *left;
 	heap_type_id left_count;
@@ -46,6 +47,15 @@ struct heap_error *type_copies_make(struct type_copies *copies, heap_type_id typ
 /** Changes the members of a type itself to copies. */
 HEAP_MUST_CHECK
 struct heap_error *type_copies_change(struct type_copies *copies, heap_type_id type);
+
+/**
+ * Finds the first version of each type, by which all have one name: of a struct that of which it is a copy, of a pointer
+ * one to that.
+ *
+ * @param first  [types->count] gets it; itself for all other types
+ */
+HEAP_MUST_CHECK
+struct heap_error *type_copies_find_first(const struct heap_types *types, heap_type_id *first);
 
 /** Adds a pointer type. @param target  what it leads to */
 HEAP_MUST_CHECK

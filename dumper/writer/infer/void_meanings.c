@@ -241,6 +241,74 @@ static bool add_instantiated(const struct void_search *search, const struct void
 	return true;
 }
 
+// The fit of what a template's argument names: one value, or several. What the argument leads to may be a header.
+static struct layout_claim fit_content(const struct inference *inference,
+				       const struct thin_content *content, heap_object_id target)
+{
+	struct layout_claim claim = inference_fit(inference, content->type, target);
+
+	if (claim.fit != LAYOUT_NONE)
+		return claim;
+	claim = layouts_fit_weakly(&inference->layouts, content->type, 0,
+				   inference_size(inference, target),
+				   inference_slack(inference, target));
+	if (claim.fit == LAYOUT_ARRAY ||
+	    (claim.fit == LAYOUT_SLACK && (claim.elements > 1 || content->is_behind)))
+		return claim;
+	return (struct layout_claim){ LAYOUT_NONE, HEAP_NO_TYPE, 0 };
+}
+
+// True if nearly all targets may be what the template around the pointers names.
+static bool may_all_be_content(const struct void_search *search, const struct void_place *place,
+			       const struct thin_content *named)
+{
+	const struct inference *inference = search->inference;
+	uint32_t agreeing = 0;
+
+	for (uint32_t i = 0; i < place->kept; i++) {
+		heap_object_id target = place->samples[i].target;
+		struct layout_claim claim = fit_content(inference, named, target);
+		struct content content;
+
+		if (claim.fit == LAYOUT_NONE ||
+		    hints_ask(inference, target, named->type) == VERDICT_AGAINST ||
+		    (claims_are_good(&inference->claims, target) &&
+		     inference_type(inference, target) != claim.type))
+			continue;
+		content_read(inference, target, search->words, &content);
+		agreeing += content_score(inference, &content, claim.type, claim.elements) >= 0;
+	}
+	return are_enough(agreeing, place->kept, AGREEING);
+}
+
+// Finds the only one of what the template around the pointers names that the targets may be.
+static bool find_named(const struct void_search *search, struct void_place *place)
+{
+	const struct inference *inference = search->inference;
+	const struct thin_templates *templates = &inference->thin_templates;
+	const struct thin_template *template =
+		thin_templates_find(templates, &inference->layouts, place->type, place->offset);
+	const struct thin_content *found = NULL;
+
+	for (uint32_t i = 0; template && i < template->contents; i++) {
+		const struct thin_content *content =
+			&templates->contents.items[template->first_content + i];
+
+		if (has_pointer(&inference->layouts, place, content->type) ||
+		    !may_all_be_content(search, place, content))
+			continue;
+		if (found)
+			return false;
+		found = content;
+	}
+	if (!found)
+		return false;
+	place->length.type = found->type;
+	place->named = found;
+	place->is_handled = true;
+	return true;
+}
+
 // Finds the only struct that the callback, the functions of a table, or of containers, handle and that the targets may be.
 static bool find_handled(const struct void_search *search, struct void_place *place)
 {
@@ -381,7 +449,7 @@ struct heap_error *void_meanings_find(struct void_search *search, struct void_pl
 		place->meaning = MEANS_LENGTH;
 		return NULL;
 	}
-	if (find_vote(search, place) || find_handled(search, place)) {
+	if (find_vote(search, place) || find_named(search, place) || find_handled(search, place)) {
 		place->meaning = MEANS_TYPE;
 		return NULL;
 	}
@@ -440,7 +508,8 @@ struct layout_claim void_meanings_fit(const struct void_search *search,
 		return choice.is_likely || !(place->is_partial || place->is_mixed) ? choice.claim
 										   : none;
 	}
-	claim = inference_fit(inference, place->length.type, target);
+	claim = place->named ? fit_content(inference, place->named, target)
+			     : inference_fit(inference, place->length.type, target);
 	if (claim.fit == LAYOUT_NONE)
 		return none;
 	content_read(inference, target, search->words, &content);

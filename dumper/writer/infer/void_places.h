@@ -17,6 +17,7 @@
 #include "dumper/writer/infer/self_lengths.h"
 #include "dumper/writer/infer/void_arrays.h"
 #include "dumper/writer/infer/void_casts.h"
+#include "dumper/writer/infer/thin_templates.h"
 #include "dumper/writer/infer/void_contexts.h"
 #include "lib/base/hash_table.h"
 
@@ -53,9 +54,12 @@ struct void_place {
 	struct self_length length;   /**< its type also for MEANS_TYPE and MEANS_BYTES */
 	struct header_member number; /**< MEANS_BYTES: that of the bytes */
 	struct void_casts casts;     /**< MEANS_CAST */
+	const struct thin_content
+		*named;  /**< what the template around the pointers says; NULL: nothing */
 	bool is_partial; /**< some samples have no name, and others voted; or no cast is for them */
 	bool is_handled; /**< the callback has told the type */
-	bool is_mixed;   /**< MEANS_CAST: the targets are of several types */
+	bool is_named; /**< the template around the pointers has told it, so that there may be several in a row */
+	bool is_mixed; /**< MEANS_CAST: the targets are of several types */
 	enum rank rank;
 };
 

@@ -18,16 +18,22 @@ struct values {
 	heap_type_id type;
 	uint64_t start, end; // in the object
 	bool is_sure;
+	bool is_thin; // a template names what all of its void pointers lead to
 };
 
 // The offset of the first one, if a pointer is in one of several elements of an array. Of a flexible array
-// the last elements are often not in use, and hold old pointers: each counts for itself.
-static uint64_t without_index(const struct layouts *layouts, heap_type_id id, uint64_t offset)
+// the last elements are often not in use, and hold old pointers: each counts for itself, unless they are thin.
+static uint64_t without_index(const struct layouts *layouts, const struct values *values,
+			      uint64_t offset)
 {
-	uint64_t base = 0;
+	heap_type_id id = values->type;
+	const struct layout_facts *facts = &layouts->facts[id];
+	uint64_t base = 0, stride = layouts_size(layouts, facts->element);
 
 	if (!layouts_is_flexible(layouts, id) && layouts_size(layouts, id) > 0)
 		offset %= layouts_size(layouts, id);
+	else if (values->is_thin && offset >= facts->start && stride > 0)
+		offset = facts->start + (offset - facts->start) % stride;
 	for (int depth = 0; depth < MAX_DEPTH; depth++) {
 		bool is_array =
 			layouts->types->types[layouts_strip(layouts, id)].kind == HEAP_TYPE_ARRAY;
@@ -124,7 +130,7 @@ static struct heap_error *visit_values(struct void_search *search, const struct 
 	uint64_t end = values->end;
 
 	// Each element of a flexible array is a place of its own: those of a long one have too few targets each.
-	if (layouts_is_flexible(&inference->layouts, values->type) &&
+	if (layouts_is_flexible(&inference->layouts, values->type) && !values->is_thin &&
 	    end - values->start > MAX_FLEXIBLE)
 		end = values->start + MAX_FLEXIBLE;
 	HEAP_TRY(heap_repetitions_find(&inference->repetitions, values->type, &repetition));
@@ -142,7 +148,7 @@ static struct heap_error *visit_values(struct void_search *search, const struct 
 		slots = heap_repetition_slots_at(repetition, offset, &first, &behind);
 		if (!slots || !are_void(inference, slots, first, behind))
 			continue;
-		first_place = without_index(&inference->layouts, values->type, offset);
+		first_place = without_index(&inference->layouts, values, offset);
 		value = value_address(search, values, offset);
 		HEAP_TRY(visit(
 			search,
@@ -180,6 +186,12 @@ void void_visits_narrow(struct void_search *search,
 	}
 }
 
+static bool is_thin(const struct inference *inference, heap_type_id type)
+{
+	return thin_templates_find(&inference->thin_templates, &inference->layouts, type,
+				   inference->layouts.facts[type].start);
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *visit_objects(struct void_search *search, void_visitor *visit)
 {
@@ -195,11 +207,13 @@ static struct heap_error *visit_objects(struct void_search *search, void_visitor
 	     i = holders_next(&holders, i + 1)) {
 		uint64_t prefix = inference_prefix(inference, i);
 
+		heap_type_id type = inference_type(inference, i);
+
 		HEAP_TRY(visit_values(
 			search,
-			&(struct values){ i, inference_type(inference, i), prefix,
-					  prefix + inference_size(inference, i),
-					  names_is_sure(&inference->capture->names, i) },
+			&(struct values){ i, type, prefix, prefix + inference_size(inference, i),
+					  names_is_sure(&inference->capture->names, i),
+					  is_thin(inference, type) },
 			visit));
 	}
 	return NULL;
@@ -222,7 +236,8 @@ struct heap_error *void_visits_all(struct void_search *search, void_visitor *vis
 			continue;
 		HEAP_TRY(visit_values(search,
 				      &(struct values){ part->object, part->type, part->offset,
-							part->offset + size, false },
+							part->offset + size, false,
+							is_thin(inference, part->type) },
 				      visit));
 	}
 	return NULL;
