@@ -14,7 +14,7 @@ enum {
 };
 
 static const uint64_t LEAST_LEFT = 64 << 20; // bytes that a writer should have
-static const uint64_t FASTEST = 1 << 30;     // bytes a second that a program grows by
+static const uint64_t FASTEST = 1 << 30;     // bytes a second that a processor may fill
 static const uint64_t SHORTEST_WAIT = 10000000, LONGEST_WAIT = 500000000; // ns
 static const uint64_t STALL_TIME = 1000000000;                            // ns
 static const uint64_t NO_LIMIT = UINT64_C(1) << 60; // version 1 has about 2^63
@@ -246,6 +246,29 @@ static void look_at_pressure(struct heapsnap_headroom *room, uint64_t now_ns)
 	room->stalls_now = room->stalls[0].is_long || room->stalls[1].is_long;
 }
 
+// --- how fast it may go --------------------------------------------------------------
+
+// From a file: a sandbox of the program's may allow no other call. It has numbers and ranges: 0-3,8
+static uint64_t count_processors(const char *online)
+{
+	char text[512];
+	const char *at = text;
+	uint64_t count = 0;
+
+	if (heapsnap_read_file(online, text, sizeof(text)) <= 0)
+		return 1;
+	while (at && *at >= '0' && *at <= '9') {
+		const char *comma = strchr(at, ','), *dash = strchr(at, '-');
+		uint64_t first = heapsnap_parse_decimal(at), last = first;
+
+		if (dash && (!comma || dash < comma))
+			last = heapsnap_parse_decimal(dash + 1);
+		count += last > first ? last - first + 1 : 1;
+		at = comma ? comma + 1 : NULL;
+	}
+	return count > 0 ? count : 1;
+}
+
 // --- all of it -----------------------------------------------------------------------
 
 void heapsnap_headroom_init(struct heapsnap_headroom *room, const char *membership,
@@ -259,6 +282,7 @@ void heapsnap_headroom_init(struct heapsnap_headroom *room, const char *membersh
 		.membership = membership,
 		.memory = "/proc/meminfo",
 		.pressure = "/proc/pressure/memory",
+		.processors = "/sys/devices/system/cpu/online",
 	};
 }
 
@@ -276,9 +300,11 @@ uint64_t heapsnap_headroom_look(struct heapsnap_headroom *room, uint64_t now_ns)
 		room->beyond = UINT64_MAX;
 		return LONGEST_WAIT;
 	}
+	if (room->fastest == 0)
+		room->fastest = FASTEST * count_processors(room->places.processors);
 	margin = margin_of(room, room->limit);
 	room->beyond = room->left > margin ? room->left - margin : 0;
-	wait = room->beyond / (FASTEST / 1000000) * 1000;
+	wait = room->beyond / (room->fastest / 1000000) * 1000;
 	return wait < SHORTEST_WAIT ? SHORTEST_WAIT : least(wait, LONGEST_WAIT);
 }
 

@@ -27,6 +27,7 @@ struct heapsnap_headroom_places {
 	const char *membership; /**< a file as /proc/PID/cgroup */
 	const char *memory;     /**< as /proc/meminfo */
 	const char *pressure;   /**< as /proc/pressure/memory */
+	const char *processors; /**< as /sys/devices/system/cpu/online */
 };
 
 /** A place of pressure, between two looks. */
@@ -38,7 +39,8 @@ struct heapsnap_stall {
 
 struct heapsnap_headroom {
 	struct heapsnap_headroom_places places;
-	uint32_t percent;                /**< used memory from which on the end is near */
+	uint32_t percent; /**< used memory from which on the end is near */
+	uint64_t fastest; /**< bytes a second that it may grow by; 0: not looked up */
 	struct heapsnap_stall stalls[2]; /**< of the machine and of the group */
 
 	/* Results of heapsnap_headroom_look(). */

@@ -16,7 +16,7 @@
 #define SECOND UINT64_C(1000000000)
 
 static char root[64];
-static char places[5][128];
+static char places[6][128];
 static struct heapsnap_headroom room;
 
 static void put(const char *name, const char *text)
@@ -46,12 +46,14 @@ static void put_number(const char *name, uint64_t number)
 
 static int set_up(void **state)
 {
-	static const char *const names[5] = { "one", "two", "cgroup", "meminfo", "pressure" };
+	static const char *const names[] = {
+		"one", "two", "cgroup", "meminfo", "pressure", "online"
+	};
 
 	(void)state;
 	strcpy(root, "/tmp/headroom-XXXXXX");
 	assert_non_null(mkdtemp(root));
-	for (int i = 0; i < 5; i++)
+	for (int i = 0; i < 6; i++)
 		snprintf(places[i], sizeof(places[i]), "%s/%s", root, names[i]);
 	put("cgroup", "");
 	put("meminfo", "MemTotal:       16777216 kB\nMemFree:  1 kB\nMemAvailable:   8388608 kB\n"
@@ -73,7 +75,7 @@ static uint64_t look(uint32_t percent, uint64_t now_ns)
 	if (now_ns == 0) {
 		heapsnap_headroom_init(&room, "", percent);
 		room.places = (struct heapsnap_headroom_places){ places[0], places[1], places[2],
-								 places[3], places[4] };
+								 places[3], places[4], places[5] };
 	}
 	return heapsnap_headroom_look(&room, now_ns);
 }
@@ -109,6 +111,10 @@ static void version_2(void **state)
 	put_number("two/a/memory.max", 1000 * MIB);
 	put_number("two/a/memory.current", 800 * MIB);
 	assert_in_range(look(0, 0), 90000000, 110000000); // at 1 GiB/s
+	put("online", "0-1\n");
+	assert_in_range(look(0, 0), 45000000, 55000000); // on each processor
+	put("online", "0,2-3,8\n");
+	assert_in_range(look(0, 0), 22000000, 28000000);
 	is_left(200 * MIB, 1000 * MIB, "/two/a");
 	assert_false(room.is_near);
 	assert_int_equal(room.beyond, 100 * MIB);
