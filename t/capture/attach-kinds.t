@@ -105,8 +105,6 @@ sub children {
     return @found;
 }
 
-sub wait_until { my ($condition) = @_; for (1 .. 600) { my $result = $condition->(); return $result if $result; sleep 0.05 } return }
-
 # A port that nobody listens at.
 sub free_port { my $socket = IO::Socket::INET->new(Listen => 1, LocalAddr => '127.0.0.1') or die $!; return $socket->sockport }
 
@@ -126,7 +124,7 @@ SKIP: {
     skip 'no redis-server', 6 unless has('redis-server');
     my $port = free_port();
     my $pid = begin('redis-server', '--port', $port, '--save', '', '--bind', '127.0.0.1');
-    wait_until(sub { talk($port, "PING\r\n") =~ /PONG/ }) or skip 'redis-server did not start', 6;
+    Heapsh::await(sub { talk($port, "PING\r\n") =~ /PONG/ }) or skip 'redis-server did not start', 6;
     my ($empty) = attach($pid);
     for my $from (0 .. 9) {
         my $text = join '', map { sprintf "SET key%04d value-of-the-key-%04d\r\n", $from * 100 + $_, $_ } 0 .. 99;
@@ -148,7 +146,7 @@ SKIP: {
         . "http { access_log off; server { listen 127.0.0.1:$port; return 200 fine; } }\n";
     close $out;
     my $pid = begin((has('nginx'))[0] . '/nginx', '-c', "$directory/nginx.conf", '-g', 'daemon off;');
-    wait_until(sub { talk($port, "GET / HTTP/1.0\r\n\r\n") =~ /fine/ }) or skip 'nginx did not start', 8;
+    Heapsh::await(sub { talk($port, "GET / HTTP/1.0\r\n\r\n") =~ /fine/ }) or skip 'nginx did not start', 8;
     is_taken($pid, 'nginx', 'glibc', 100);
     is_taken((children($pid, 'nginx'))[0], 'a worker of nginx', 'glibc', 100);
     like talk($port, "GET / HTTP/1.0\r\n\r\n"), qr/fine/, 'nginx: it goes on';
@@ -167,7 +165,7 @@ SKIP: {
     system("setpriv --reuid=$user --clear-groups $bin/initdb -D $place/data -A trust >/dev/null 2>&1") == 0 or skip 'no initdb', 8;
     my $pid = begin('setpriv', "--reuid=$user", '--clear-groups', $postgres, '-D', "$place/data", '-p', $port, '-k', $place);
     my $answers = sub { `setpriv --reuid=$user --clear-groups psql -h $place -p $port -Atc 'select 40 + 2' postgres 2>/dev/null` eq "42\n" };
-    wait_until($answers) or skip 'postgres did not start', 8;
+    Heapsh::await($answers) or skip 'postgres did not start', 8;
     is_taken($pid, 'postgres', 'glibc', 1000);
     is_taken($_, "postgres' child", 'glibc', 1000) for (children($pid, 'postgres'))[0];
     ok $answers->(), 'postgres: it goes on';
@@ -179,7 +177,7 @@ sub runtime {
     my ($name, $allocator, $least, @command) = @_;
     my ($in, $out);
     my $started = eval { open2($in, $out, @command) } or return fail "$name: $@";
-    my $pid = wait_until(sub { <$in> =~ /ready (\d+)/ ? $1 : undef });
+    my $pid = Heapsh::await(sub { <$in> =~ /ready (\d+)/ ? $1 : undef });
     is_taken($pid, $name, $allocator, $least, undef, 1);
     local $SIG{PIPE} = 'IGNORE';
     print {$out} "\n";
@@ -229,7 +227,7 @@ for (
         my ($name, $what, $advice, @words) = @$_;
         skip "no $name", 4 unless has($name);
         my $started = open2(my $in, my $out, $name, @words);
-        my $pid = wait_until(sub { <$in> =~ /ready (\d+)/ ? $1 : undef });
+        my $pid = Heapsh::await(sub { <$in> =~ /ready (\d+)/ ? $1 : undef });
         my ($blocks, $said, $doubts) = attach($pid);
         is $said, 'glibc', "${name}: its own allocator: the allocator of others" or diag $said;
         my ($size) = $doubts =~ /^$what \((\d+) KiB\) are not known: start it with \Q$advice\E$/;
@@ -292,7 +290,7 @@ END
 sub kind {
     my ($kind, $check) = @_;
     my $program = Heapsh->start('kinds', bare => 1, args => [$kind]);
-    wait_until(sub { state_of($program->pid) =~ /[SD]/ });
+    Heapsh::await(sub { state_of($program->pid) =~ /[SD]/ });
     $check->($program->pid, $kind);
     is(($program->finish)[1], 7 << 8, "$kind: it goes on");
 }
@@ -330,7 +328,7 @@ SKIP: {
 {
     # It says that it is the shell: a process that only was forked is running, too.
     my $pid = begin('/bin/sh', '-c', "echo >$directory/busy; while :; do :; done");
-    wait_until(sub { -s "$directory/busy" });
+    Heapsh::await(sub { -s "$directory/busy" });
     is_taken($pid, 'busy', 'glibc', 10);
     is state_of($pid), 'R', 'busy: it goes on';
     end($pid);
@@ -340,7 +338,7 @@ SKIP: {
     skip 'no strace', 2 unless has('strace');
     my $program = Heapsh->start('kinds', bare => 1);
     my $tracer = begin('strace', '-o', '/dev/null', '-p', $program->pid);
-    wait_until(sub { `cat /proc/$program->{pid}/status` =~ /^TracerPid:\s+[1-9]/m }) or skip 'strace may not trace', 2;
+    Heapsh::await(sub { `cat /proc/$program->{pid}/status` =~ /^TracerPid:\s+[1-9]/m }) or skip 'strace may not trace', 2;
     is_refused($program->pid, 'under strace', "is being traced by $tracer \\(strace\\): only one can");
     end($tracer, 'INT');
     is_taken($program->pid, 'strace has left', 'glibc', 100, 100);
@@ -355,7 +353,7 @@ SKIP: {
     system("cc -m32 -nostdlib -static -no-pie -o $directory/small $directory/small.S 2>/dev/null") == 0 or skip 'no 32-bit programs', 2;
     my $pid = begin("$directory/small");
     # A kernel may run none.
-    wait_until(sub { state_of($pid) eq 'Z' || ((readlink("/proc/$pid/exe") // '') eq "$directory/small" && state_of($pid) eq 'S') });
+    Heapsh::await(sub { state_of($pid) eq 'Z' || ((readlink("/proc/$pid/exe") // '') eq "$directory/small" && state_of($pid) eq 'S') });
     if (state_of($pid) eq 'Z') {
         end($pid);
         skip 'the kernel runs no 32-bit programs', 2;
@@ -452,7 +450,7 @@ SKIP: {
         kill 'STOP', $pid;
         waitpid $attach, 0;
         $taken++ if $? == 0;
-        $stopped++ if wait_until(sub { state_of($pid) eq 'T' });
+        $stopped++ if Heapsh::await(sub { state_of($pid) eq 'T' });
         kill 'CONT', $pid;
     }
     is $stopped, 30, 'SIGSTOP meanwhile: it is stopped each time';
@@ -486,7 +484,7 @@ for (['plain', '', qr/it has allocated nothing yet, or its allocator is none tha
     is system("cc -static -nostdlib -O1 -o $directory/$name $directory/$name.c"), 0, "$name: compiles";
     my $pid = fork // die "fork: $!";
     exec "$directory/$name" or exit 1 unless $pid;
-    sleep 0.02 until (readlink "/proc/$pid/exe") =~ /\Q$name\E$/;
+    Heapsh::await(sub { (readlink "/proc/$pid/exe") =~ /\Q$name\E$/ });
     like +(attach($pid))[1], qr/^heapsnap: \S+: $why\n\z/, "$name: why there is no snapshot";
     my $has_core = system("gcore -o $directory/$name-core $pid >/dev/null 2>&1") == 0;
     kill 'KILL', $pid;

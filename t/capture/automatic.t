@@ -33,8 +33,8 @@ sub run {
     chmod 0777, $directory;
     my $output = `cd $directory && exec $bin/heapsnap run @options -- $program $way 2>.stderr`;
     my $status = $?;
-    for (1 .. 300) { last if $way ne 'daemon' || glob "$directory/*-01.snap"; sleep 0.1 }
-    for (1 .. 300) { last unless is_being_written($way); sleep 0.1 }
+    Heapsh::await(sub { scalar(() = glob "$directory/*-01.snap") }) if $way eq 'daemon';
+    Heapsh::await(sub { !is_being_written($way) });
     open my $errors, '<', "$directory/.stderr" or die $!;
     return ($output, $status, [map { s{.*/}{}r } sort glob "$directory/*"], join '', <$errors>);
 }

@@ -7,7 +7,6 @@ use lib 't/lib';
 use File::Temp qw(tempdir);
 use Heapsh;
 use Test::More;
-use Time::HiRes qw(sleep time);
 
 my $build = $Heapsh::build;
 my $heapsnap = "$build/heapsnap";
@@ -36,10 +35,7 @@ sub begin {
     my ($program) = @_;
     my $pid = $program->pid;
     open my $capture, '-|', "$heapsnap capture $pid 2>&1" or die $!;
-    my $until = time + 30;
-    until (grep { /^ *$pid .* \(writing a snapshot: .* \d+ s\)$/ } `$heapsnap list`) {
-        die 'it does not begin' if time > $until;
-    }
+    Heapsh::await(sub { `$heapsnap list` =~ /^ *$pid .* \(writing a snapshot: .* \d+ s\)$/m }) or die 'it does not begin';
     return $capture;
 }
 
@@ -81,13 +77,13 @@ kill 'CONT', $stopped->pid;
 ok $stopped->wait_for(1), '... takes it when it goes on';
 
 my $blocking = busy('sigprocmask(SIG_BLOCK, POSIX::SigSet->new(SIGQUIT)); sleep 1 while 1', before => '');
-sleep 0.5;
+Heapsh::await(sub { Heapsh::content("/proc/@{[$blocking->pid]}/status") =~ /^SigBlk:\s*\w*[4-7c-f]\b/m });    # SIGQUIT is 3
 ($output, $said) = run("$heapsnap capture " . $blocking->pid);
 like $said, qr/\Aheapsnap: \d+ has SIGQUIT blocked: .*\n\z/, 'a program that blocks the signal';
 
 my $zombie = fork // die;
 POSIX::_exit(0) if !$zombie;
-sleep 0.2;
+Heapsh::await(sub { Heapsh::content("/proc/$zombie/status") =~ /^State:\s+Z/m });
 ($output, $said) = run("$heapsnap capture $zombie");
 is $said, "heapsnap: $zombie has ended\n", 'a process that has ended, and has not been waited for';
 waitpid $zombie, 0;
@@ -139,8 +135,8 @@ SKIP: {
     my $elsewhere = tempdir(CLEANUP => 1);
     my $copy = Heapsh::public_build();
     system("$copy/heapsnap run --signal USR1 --file '$elsewhere/%%%e.%p.%t-%N!' sleep 100 & echo \$! >$elsewhere/pid");
-    sleep 0.5;
     chomp(my $sleeper = `cat $elsewhere/pid`);
+    Heapsh::await(sub { `$heapsnap list` =~ /^ *$sleeper USR1   sleep$/m });
     like +(run("$blind capture $sleeper"))[0], qr{\A$elsewhere/%sleep\.$sleeper\.\d+-00!\n\z}, 'of a copy of the library, by any name';
     kill 'TERM', $sleeper;
     my $replaced = Heapsh->start('/usr/bin/perl', args => ['-e', '$SIG{QUIT} = sub { print "hit\n" }; $| = 1; print "ready\n"; sleep 1 while 1']);
@@ -149,7 +145,7 @@ SKIP: {
     like +(run("$heapsnap capture " . $replaced->pid))[1], qr/\Aheapsnap: \d+ \(perl\S*\) has a handler of its own for SIGQUIT, .*--signal.*\n\z/, '... also where memory can be read';
     my $program = busy('<STDIN>; POSIX::_exit(0)', before => '');
     open my $capture, '-|', "$blind capture " . $program->pid or die $!;
-    sleep 1;
+    Heapsh::await(sub { scalar(() = glob "$program->{directory}/{.*.snap.*,*.snap}") });
     print { $program->{in} } "\n";
     is +(end($capture))[0], "$program->{directory}/perl-00.snap\n", 'a program that ends meanwhile';
 }
@@ -176,13 +172,10 @@ SKIP: {
         exec 'unshare', '--pid', '--mount-proc', '--fork', '--kill-child', 'sh', '-c',
             "mount -t tmpfs none $inside && cd $inside && exec $heapsnap run --file '%p-%N.snap' sleep 100";
     }
-    my $until = time + 20;
-    my $outer;
-    until ($outer) {
-        ($outer) = grep { `cat /proc/$_/status` =~ /^PPid:\t$child$/m }
-            map { /^ *(\d+) QUIT   sleep$/ ? $1 : () } `$heapsnap list`;
-        die 'it does not start' if time > $until;
-    }
+    my $outer = Heapsh::await(sub {
+        return (grep { `cat /proc/$_/status` =~ /^PPid:\t$child$/m }
+            map { /^ *(\d+) QUIT   sleep$/ ? $1 : () } `$heapsnap list`)[0];
+    }) or die 'it does not start';
     ($output, $said) = run("$heapsnap capture $outer");
     is $output, "/proc/$outer/root$inside/1-00.snap\n", 'in a container: the name leads there' or diag $said;
     ok -s "/proc/$outer/root$inside/1-00.snap", '... the file is there';

@@ -155,11 +155,10 @@ SKIP: {
             exec "$build/heapsnap", 'core', '--file', "$directory/never", $large or POSIX::_exit(127);
         }
         my $unpacks = sub { grep { Heapsh::content("$_/cmdline") =~ /-dcq\0--\0\Q$large\E/ } glob '/proc/[0-9]*' };
-        for (1 .. 100) { last if $unpacks->(); select undef, undef, undef, 0.05 }
-        ok scalar($unpacks->()), 'it unpacks';
+        ok Heapsh::await($unpacks), 'it unpacks';
         kill 'KILL', $pid;
         waitpid $pid, 0;
-        for (1 .. 40) { last if !$unpacks->(); select undef, undef, undef, 0.05 }
+        Heapsh::await(sub { !$unpacks->() });
         my $left = join ' ', $unpacks->();
         is $left, '', 'killed while it unpacks: nothing goes on unpacking';
     }

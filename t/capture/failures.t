@@ -6,6 +6,8 @@ use warnings;
 use Cwd qw(abs_path);
 use File::Copy qw(copy);
 use File::Temp qw(tempdir);
+use lib 't/lib';
+use Heapsh;
 use Test::More;
 
 my $build = abs_path($ENV{BUILD} || 'build');
@@ -107,7 +109,13 @@ is $output, "went on: 0\n", 'and the snapshot is written';
 is $output, "went on: 0\n", 'so is a limit on descriptors';
 
 # A program that has ended, or become another, before the outcome is known.
-my $late = library_with("#!/bin/sh\nsleep 0.3\necho 'failed app-07.snap: No space left on device'\nexit 1\n");
+# The writer's parent is the frozen copy, whose parent is the program, as long as there is one.
+my $late = library_with(<<'END');
+#!/bin/sh
+while read -r name <"/proc/$(sed -n 's/^PPid:	//p' /proc/$PPID/status)/comm" && [ "$name" = capture-failure ]; do sleep 0.02; done 2>/dev/null
+echo 'failed app-07.snap: No space left on device'
+exit 1
+END
 my $why = 'heapsnap: app-07.snap: No space left on device';
 # @return what is said on standard error at the end, and then
 sub say_late {
@@ -116,11 +124,7 @@ sub say_late {
     my $run = "exec env $environment LD_PRELOAD=$late/libheapsnap.so $build/t/programs/capture-failure";
     my $at_once = `cd $directory && { $run; } $redirection`;
     my $said = '';
-    for (1 .. 50) {
-        $said = `cat $directory/.stderr 2>/dev/null`;
-        last if $said;
-        select undef, undef, undef, 0.1;
-    }
+    Heapsh::await(sub { $said = Heapsh::content("$directory/.stderr") }) if $redirection =~ /stderr/;
     return ($at_once, $said);
 }
 my ($at_once, $later) = say_late('END=1', '2>.stderr');

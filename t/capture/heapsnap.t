@@ -135,7 +135,7 @@ $program = Heapsh->start('/bin/sh', no_wait => 1, directory => "$directory/50% o
     run => ['--signal', 'USR2', '--file', '%e.(%p)-%t %N.snap'],
     args => ['-c', 'cd /; while :; do sleep 0.05; done']);
 $pid = $program->pid;
-select undef, undef, undef, 0.3;
+Heapsh::await(sub { `$heapsnap list` =~ /^ *$pid USR2 /m });
 ($output, $said, $status) = run($heapsnap, 'capture', $pid);
 like $output, qr{\A\Q$directory/50% of + it/\E\w+\.\($pid\)-\d+ 00\.snap\n\z}, 'names are found in any form'
     or diag $said;

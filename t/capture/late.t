@@ -14,10 +14,7 @@ my $count = 200_000;
 # The file is there a moment before the line that says so.
 sub wait_until_said {
     my ($pid) = @_;
-    for (1 .. 500) {
-        return if `cat /proc/$pid/task/*/comm` !~ /^heapsnap-wait$/m;
-        select undef, undef, undef, 0.01;
-    }
+    Heapsh::await(sub { `cat /proc/$pid/task/*/comm` !~ /^heapsnap-wait$/m });
 }
 
 sub capture {

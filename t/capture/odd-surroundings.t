@@ -32,7 +32,7 @@ my $names = join "\n", map { $_->{type} } @{ Heapsh::ask_json($expected, 'types'
     my $program = Heapsh->start($path, run => ['--verbose']);
     my $file = $program->capture;
     # It is said once the writer has ended, which is after the file is there.
-    for (1 .. 100) { last if $program->errors =~ /wrote/; select undef, undef, undef, 0.05 }
+    Heapsh::await(sub { $program->errors =~ /wrote/ });
     $program->finish;
     is join("\n", map { $_->{type} } @{ Heapsh::ask_json($file, 'types') }), $names, 'run: debug information is found behind a newline';
     like $program->errors, qr/^heapsnap: wrote /m, 'run --verbose: it tells';

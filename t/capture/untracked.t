@@ -5,6 +5,8 @@ use strict;
 use warnings;
 use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
+use lib 't/lib';
+use Heapsh;
 use JSON::PP;
 use Test::More;
 
@@ -95,10 +97,7 @@ if (!$pid) {
     exec "$build/heapsnap", 'run', '--no-snapshots', 'sleep', '100';
     die;
 }
-for (1 .. 100) {
-    select undef, undef, undef, 0.05;
-    last if `cat /proc/$pid/maps` =~ /libheapsnap-trace/ && `cat /proc/$pid/comm` eq "sleep\n";
-}
+Heapsh::await(sub { `cat /proc/$pid/maps` =~ /libheapsnap-trace/ && `cat /proc/$pid/comm` eq "sleep\n" });
 unlike +(run("$build/heapsnap list"))[0], qr/^ *$pid /m, 'it is not among those that can be captured';
 is_deeply [run("$build/heapsnap capture $pid")],
     ["heapsnap: $pid (sleep) is traced without snapshots: it runs with --no-snapshots\n", 1], 'nor is it captured';

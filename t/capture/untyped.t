@@ -7,22 +7,12 @@ use lib 't/lib';
 use Heapsh;
 use Test::More;
 
-# In getchar(), which has made its buffer then.
-sub wait_until_asleep {
-    my ($pid) = @_;
-    for (1 .. 500) {
-        open my $status, '<', "/proc/$pid/stat" or return;
-        return if <$status> =~ /\) S/;
-        select undef, undef, undef, 0.01;
-    }
-}
-
 # Answers of a snapshot that need no types, by question.
 sub answers {
     my ($types, $name, @arguments) = @_;
     my $program = Heapsh->start($name, args => [@arguments], run => [ '--types', $types ]);
-    wait_until_asleep($program->pid);
-    my $file = $program->capture;
+    # In getchar(), which has made its buffer then.
+    my $file = $program->await_sleep->capture;
     $program->finish;
     is $program->errors, '', "$name, types $types: nothing was said";
     my $info = Heapsh::ask_json($file, 'info');

@@ -33,7 +33,7 @@ sub answers {
 for my $bare (0, 1) {
     my $how = $bare ? 'without the library' : 'with the library';
     my $program = Heapsh->start('frontier', bare => $bare);
-    Forms::wait_until_asleep($program->{pid});
+    $program->await_sleep;
     # One capture more, which fills the cache: it reads units of debug information as a whole, so that its table
     # may have typedefs that nothing has the type of.
     `$build/heapsnap attach --file $directory/$bare-first.snap $program->{pid} 2>&1`;

@@ -59,21 +59,11 @@ sub build {
         && (!$form{after} || run($form{after}));
 }
 
-# It is to be found where it waits for input, not on the way there.
-sub wait_until_asleep {
-    my ($pid) = @_;
-    for (1 .. 1000) {
-        open my $in, '<', "/proc/$pid/stat" or return;
-        return if <$in> =~ /\) S /;
-        sleep 0.01;
-    }
-}
-
 sub capture {
     Heapsh::make_cache("$directory/cache") if !-e "$directory/cache";
     my $program = Heapsh->start("$directory/app", env => { XDG_CACHE_HOME => "$directory/cache" });
-    wait_until_asleep($program->pid);
-    my $file = $program->capture;
+    # It is to be found where it waits for input, not on the way there.
+    my $file = $program->await_sleep->capture;
     $program->finish;
     Heapsh::keep_cache("$directory/cache");
     return $file;

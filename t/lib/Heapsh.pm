@@ -11,6 +11,7 @@ package Heapsh;
 #	my @texts   = Heapsh::ask_lines($file, 'show list', 'find leaked');    # in one process
 #	my $file    = $bare->attach_and_finish;     # heapsnap attach to one that was started with bare => 1
 #	my ($output, $status) = $program->finish;   # writes a line to it, collects the rest
+#	Heapsh::await(sub { -s $path }) or die;     # waits for a state, never for a time
 
 use strict;
 use warnings;
@@ -136,11 +137,24 @@ sub fetch_real {
     return $path;
 }
 
-# Waits until the program sleeps: what it prints arrives before the functions have returned that print it.
+# Waits until a condition holds, for as long as a test waits. @return what it gave at last
+sub await {
+    my ($condition) = @_;
+    my ($until, $result) = time + $patience;
+    sleep 0.005 until ($result = $condition->()) || time > $until;
+    return $result;
+}
+
+# Waits until a process sleeps.
+sub await_asleep {
+    my ($pid) = @_;
+    return await(sub { content("/proc/$pid/status") =~ /^State:\s+S/m });
+}
+
+# The same of the program: what it prints arrives before the functions have returned that print it.
 sub await_sleep {
     my ($self) = @_;
-    my $until = time + $patience;
-    sleep 0.002 while time < $until && content("/proc/$self->{pid}/status") !~ /^State:\s+S/m;
+    await_asleep($self->{pid});
     return $self;
 }
 
