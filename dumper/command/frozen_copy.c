@@ -470,20 +470,20 @@ static void release_all(struct frozen_copy *copy)
 // Stops all threads before anything else is done: where they use up memory, each of them may have to
 // wait for a processor until it stops, and the others go on meanwhile.
 HEAP_MUST_CHECK
-static struct heap_error *hold_threads(struct making *making, const struct process_status *status)
+static struct heap_error *hold_threads(struct making *making)
 {
 	HEAP_TRY(stop_all(making));
-	return victim_choose(making->process, &making->copy->tracees, status, &making->victim);
+	return victim_choose(making->process, &making->copy->tracees, &making->victim);
 }
 
 // Stops the thread that is to make the copy.
 HEAP_MUST_CHECK
-static struct heap_error *find_victim(struct making *making, const struct process_status *status)
+static struct heap_error *find_victim(struct making *making)
 {
 	struct process_threads *threads = &making->copy->tracees;
 
 	if (making->copy->held_until_ns != 0)
-		HEAP_TRY(hold_threads(making, status));
+		HEAP_TRY(hold_threads(making));
 	// Every program has a vdso: it must be gone.
 	if (!find_code(making))
 		return heap_error_create(HEAP_ERROR_ABSENT, "%d has no system call instruction",
@@ -491,7 +491,7 @@ static struct heap_error *find_victim(struct making *making, const struct proces
 	if (making->victim)
 		return NULL;
 	process_threads_look(making->process, threads);
-	return victim_find(making->process, threads, status, &making->victim);
+	return victim_find(making->process, threads, &making->victim);
 }
 
 // Makes the copy when there is a victim, which then goes on.
@@ -505,6 +505,7 @@ static struct heap_error *copy_by_victim(struct making *making, const struct pro
 	making->start_ns = heap_monotonic_ns();
 	making->kept = *making->victim;
 	making->victim = &making->kept;
+	making->options = victim_options(making->process, making->kept.tid);
 	error = prepare(making, status);
 	if (!error) {
 		copy->tracees.list[number] = making->kept;
@@ -524,17 +525,14 @@ static struct heap_error *create(struct making *making, const struct process_sta
 
 	process_threads_release_heir(making->process); // of an attempt before this one
 	HEAP_TRY(process_threads_find(making->process, &making->copy->tracees, &added));
-	HEAP_TRY(find_victim(making, status));
+	HEAP_TRY(find_victim(making));
 	return copy_by_victim(making, status);
 }
 
 struct heap_error *frozen_copy_create(struct process *process, const struct process_status *status,
 				      uint64_t hold_ns, struct frozen_copy *copy)
 {
-	struct making making = { .process = process,
-				 .copy = copy,
-				 .options = victim_options(status),
-				 .may_stop_others = true };
+	struct making making = { .process = process, .copy = copy, .may_stop_others = true };
 	struct heap_error *error;
 
 	*copy = (struct frozen_copy){ .held_until_ns = hold_ns ? heap_monotonic_ns() + hold_ns : 0,
@@ -575,14 +573,13 @@ static bool reap(struct process *process, const long own_pids[2])
 {
 	struct frozen_copy threads = { 0 };
 	struct making making = { .process = process, .copy = &threads };
-	struct process_status status;
 	struct tracee_before before;
 	size_t added;
 	bool has_waited = false;
 	struct heap_error *error = process_threads_find(process, &threads.tracees, &added);
 
-	if (!error && process_read_status(process, &status) && find_code(&making))
-		error = victim_find(process, &threads.tracees, &status, &making.victim);
+	if (!error && find_code(&making))
+		error = victim_find(process, &threads.tracees, &making.victim);
 	if (!error && making.victim && has_code(&making)) {
 		tracee_prepare_rescue(process, making.victim, &making.rescue);
 		if (tracee_begin_calls(making.victim, &before)) {

@@ -130,8 +130,6 @@ bool process_read_status(const struct process *process, struct process_status *r
 			continue;
 		else if (strncmp(line, "VmSize:\t", 8) == 0)
 			result->has_memory = true;
-		else if (strncmp(line, "Seccomp:\t", 9) == 0)
-			result->is_filtered = atoi(value) != 0;
 		else if (strncmp(line, "NSpid:\t", 7) == 0)
 			result->own_pid = atoi(last);
 		else if (strncmp(line, "ShdPnd:\t", 8) == 0)
@@ -142,6 +140,24 @@ bool process_read_status(const struct process *process, struct process_status *r
 			result->caught = strtoull(value, NULL, 16);
 	}
 	return result->state != '\0';
+}
+
+bool process_filters_thread(const struct process *process, pid_t tid)
+{
+	CLEANUP_FREE char *line = NULL;
+	size_t size = 0;
+	char path[64];
+	int mode = 0;
+
+	snprintf(path, sizeof(path), "task/%d/status", (int)tid);
+
+	CLEANUP_FILE FILE *file = process_file(process, path);
+
+	while (file && getline(&line, &size, file) > 0) {
+		if (sscanf(line, "Seccomp: %d", &mode) == 1)
+			break;
+	}
+	return mode != 0;
 }
 
 bool process_read(struct process *process, uint64_t address, void *buffer, size_t size)

@@ -32,7 +32,6 @@ struct process_status {
 	pid_t tracer;               /**< 0: it is not traced */
 	uid_t user, effective_user; /**< as this user namespace sees them */
 	bool has_memory;            /**< false of the kernel's threads, and while it ends */
-	bool is_filtered;           /**< its system calls are, by seccomp(2) */
 	uint64_t pending, ignored, caught;
 };
 
@@ -50,6 +49,9 @@ FILE *process_file(const struct process *process, const char *name);
 
 /** @return false if it has ended, or may not be examined */
 bool process_read_status(const struct process *process, struct process_status *result);
+
+/** @return whether the system calls of one of its threads are filtered, by seccomp(2): each has its own filters */
+bool process_filters_thread(const struct process *process, pid_t tid);
 
 /**
  * Reads memory, always of the program that ran at the first such call: after an exec() nothing can

@@ -23,6 +23,8 @@ enum {
 	SEARCH_MS = 2000, // until a thread is found that may be interrupted
 	TIMED_MS = 150,   // until one will do whose time begins again
 	LOOK_US = 2000,
+	FILTERED =
+		10, // behind all others: a filter might end the process, and only root may suspend it
 };
 
 HEAP_MAKES_ERROR
@@ -54,6 +56,15 @@ static int rate(const struct tracee *tracee, uint64_t waited_ms)
 	}
 }
 
+static int rate_with_filter(const struct process *process, const struct tracee *tracee,
+			    uint64_t waited_ms, int best)
+{
+	int result = rate(tracee, waited_ms);
+
+	return result < best && process_filters_thread(process, tracee->tid) ? result + FILTERED
+									     : result;
+}
+
 static struct tracee *choose(const struct process *process, struct process_threads *threads,
 			     uint64_t waited_ms)
 {
@@ -66,8 +77,13 @@ static struct tracee *choose(const struct process *process, struct process_threa
 		if (tracee->state != TRACEE_LEFT_ALONE)
 			continue;
 		tracee_look(process, tracee);
-		if (tracee->state != TRACEE_GONE && rate(tracee, waited_ms) < best_rate) {
-			best_rate = rate(tracee, waited_ms);
+		if (tracee->state == TRACEE_GONE)
+			continue;
+
+		int own_rate = rate_with_filter(process, tracee, waited_ms, best_rate);
+
+		if (own_rate < best_rate) {
+			best_rate = own_rate;
 			best = tracee;
 		}
 	}
@@ -96,10 +112,10 @@ static bool is_in_sequence(struct process *process, const struct tracee *tracee)
 	return tracee_program_counter(&tracee->registers) - sequence.start < sequence.length;
 }
 
-unsigned long victim_options(const struct process_status *status)
+unsigned long victim_options(const struct process *process, pid_t tid)
 {
 	return PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACESYSGOOD |
-	       (status->is_filtered ? PTRACE_O_SUSPEND_SECCOMP : 0);
+	       (process_filters_thread(process, tid) ? PTRACE_O_SUSPEND_SECCOMP : 0);
 }
 
 // A signal that comes first is delivered: the requested stop follows.
@@ -115,18 +131,19 @@ static bool await_victim(const struct process *process, struct tracee *victim)
 
 // The thread goes on if it cannot be the victim.
 HEAP_MUST_CHECK
-static struct heap_error *set_options(const struct process *process, struct tracee *victim,
-				      const struct process_status *status)
+static struct heap_error *set_options(const struct process *process, struct tracee *victim)
 {
+	unsigned long options = victim_options(process, victim->tid);
 	struct heap_error *error;
 
-	if (ptrace(PTRACE_SETOPTIONS, victim->tid, NULL, victim_options(status)) == 0)
+	if (ptrace(PTRACE_SETOPTIONS, victim->tid, NULL, options) == 0)
 		return NULL;
-	error = status->is_filtered ? heap_error_create(HEAP_ERROR_SYSTEM,
-							"%d filters its system calls, which might "
-							"end it; only root may suspend that",
-							(int)process->pid)
-				    : heap_error_create_system("%d", (int)process->pid);
+	error = options & PTRACE_O_SUSPEND_SECCOMP
+			? heap_error_create(HEAP_ERROR_SYSTEM,
+					    "%d filters its system calls, which might "
+					    "end it; only root may suspend that",
+					    (int)process->pid)
+			: heap_error_create_system("%d", (int)process->pid);
 	tracee_detach(victim);
 	return error;
 }
@@ -136,7 +153,7 @@ static struct heap_error *set_options(const struct process *process, struct trac
 HEAP_MUST_CHECK
 static struct heap_error *stop_victim(struct process *process,
 				      const struct process_threads *threads, struct tracee *victim,
-				      const struct process_status *status, bool *stopped)
+				      bool *stopped)
 {
 	*stopped = false;
 	if (!process_threads_seize(threads, victim)) {
@@ -156,7 +173,7 @@ static struct heap_error *stop_victim(struct process *process,
 		victim->state = TRACEE_LEFT_ALONE;
 		return NULL;
 	}
-	HEAP_TRY(set_options(process, victim, status));
+	HEAP_TRY(set_options(process, victim));
 	*stopped = true;
 	return NULL;
 }
@@ -171,7 +188,7 @@ static bool are_gone(const struct process_threads *threads)
 }
 
 struct heap_error *victim_find(struct process *process, struct process_threads *threads,
-			       const struct process_status *status, struct tracee **result)
+			       struct tracee **result)
 {
 	uint64_t start = heap_monotonic_ns(), waited = 0;
 	size_t added;
@@ -181,7 +198,7 @@ struct heap_error *victim_find(struct process *process, struct process_threads *
 		bool stopped = false;
 
 		if (victim) {
-			HEAP_TRY(stop_victim(process, threads, victim, status, &stopped));
+			HEAP_TRY(stop_victim(process, threads, victim, &stopped));
 			*result = victim;
 		}
 		if (stopped)
@@ -199,7 +216,7 @@ struct heap_error *victim_find(struct process *process, struct process_threads *
 }
 
 struct heap_error *victim_choose(struct process *process, struct process_threads *threads,
-				 const struct process_status *status, struct tracee **result)
+				 struct tracee **result)
 {
 	*result = NULL;
 	for (size_t i = 0; i < threads->count; i++) {
@@ -208,7 +225,7 @@ struct heap_error *victim_choose(struct process *process, struct process_threads
 		if (tracee->state != TRACEE_STOPPED || tracee->signal != 0 ||
 		    is_in_sequence(process, tracee))
 			continue;
-		HEAP_TRY(set_options(process, tracee, status));
+		HEAP_TRY(set_options(process, tracee));
 		*result = tracee;
 		return NULL;
 	}

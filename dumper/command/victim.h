@@ -9,8 +9,8 @@
 
 #include "dumper/command/process_threads.h"
 
-/** Options of ptrace(2) for the victim and its children. */
-unsigned long victim_options(const struct process_status *status);
+/** Options of ptrace(2) for a thread as the victim, and for its children. */
+unsigned long victim_options(const struct process *process, pid_t tid);
 
 /**
  * Finds a thread that may be interrupted, and stops it.
@@ -20,11 +20,11 @@ unsigned long victim_options(const struct process_status *status);
  */
 HEAP_MUST_CHECK
 struct heap_error *victim_find(struct process *process, struct process_threads *threads,
-			       const struct process_status *status, struct tracee **result);
+			       struct tracee **result);
 
 /** Chooses one of the threads that have stopped. @param result  NULL: none of them will do */
 HEAP_MUST_CHECK
 struct heap_error *victim_choose(struct process *process, struct process_threads *threads,
-				 const struct process_status *status, struct tracee **result);
+				 struct tracee **result);
 
 #endif

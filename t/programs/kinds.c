@@ -3,6 +3,8 @@
  * A process of an unusual kind, with 100 blocks: kinds KIND.
  *
  *	filter     a seccomp filter ends it for all but read() and exit_group()
+ *	guarded    such a filter binds another thread of its, which sleeps; the first one runs
+ *	guarding   the same, and the first one waits for a child of vfork(2)
  *	strict     seccomp's strict mode: read(), write() and exit() are left
  *	hidden     it has asked not to be dumped
  *	alone      it may have no further process (RLIMIT_NPROC)
@@ -20,8 +22,10 @@
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,6 +86,37 @@ static void await_byte(int number)
 	syscall(number, USUAL_STATUS);
 }
 
+static int never[2]; // a pipe
+static volatile bool is_guarded;
+
+static void *sleep_behind_filter(void *unused)
+{
+	char byte;
+
+	install_filter();
+	is_guarded = true;
+	syscall(SYS_read, never[0], &byte, 1);
+	return unused;
+}
+
+static void begin_guarded(void)
+{
+	pthread_t thread;
+
+	if (pipe(never) != 0 || pthread_create(&thread, NULL, sleep_behind_filter, NULL) != 0)
+		exit(3);
+	while (!is_guarded)
+		;
+}
+
+static void run_until_byte(void)
+{
+	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+
+	while (poll(&input, 1, 0) == 0)
+		;
+}
+
 static void end_by_signal(int number)
 {
 	(void)number;
@@ -125,6 +160,8 @@ static void begin(const char *kind)
 		prctl(PR_SET_DUMPABLE, 0);
 	else if (strcmp(kind, "reserved") == 0)
 		reserve();
+	else if (strcmp(kind, "guarded") == 0 || strcmp(kind, "guarding") == 0)
+		begin_guarded();
 	else if (strcmp(kind, "creator") == 0) {
 		pthread_t threads[2];
 
@@ -166,8 +203,10 @@ int main(int argc, char **argv)
 	else if (strcmp(kind, "strict") == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) != 0)
 		return 3;
 	// NOLINTNEXTLINE: the parent is to wait
-	if (strcmp(kind, "vfork") == 0 && vfork() == 0)
+	if ((strcmp(kind, "vfork") == 0 || strcmp(kind, "guarding") == 0) && vfork() == 0)
 		await_byte(SYS_exit_group);
+	if (strcmp(kind, "guarded") == 0)
+		run_until_byte();
 	await_byte(strcmp(kind, "strict") == 0 ? SYS_exit : SYS_exit_group);
 	return 0;
 }
