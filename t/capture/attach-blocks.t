@@ -154,7 +154,7 @@ for my $compiler (qw(gcc clang)) {
         skip "no $name", 2 if system("$compiler -fsanitize=address -o $directory/program t/programs/steady.c 2>/dev/null -pthread") != 0;
         my $pid = open2(my $out, my $in, "exec env ASAN_OPTIONS=detect_leaks=0 $directory/program 0 alone");
         is scalar <$out>, "ready\n", "$name: it runs";
-        for my $by ('', "$build/t/helper/without_page_scan") {
+        for my $by ('', "$build/t/helper/without_call PAGEMAP_SCAN") {
             like scalar `$by $build/heapsnap attach --types none --file $directory/a.snap $pid 2>&1`,
                 qr/: the program has AddressSanitizer in it, which has a malloc of its own: start one without$/, "$name: why there is no snapshot";
         }

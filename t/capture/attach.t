@@ -150,6 +150,16 @@ for my $call (qw(open write lock ring)) {
     is_whole($program, "steady\n", 'numbers');
 }
 
+# --- in a sandbox of heapsnap's own ------------------------------------------------
+
+# Where no signal can be blocked, none tells of a child that has ended.
+{
+    my $program = start('steady', args => [ 3, 'alone' ]);
+    my $by = [ 'timeout', $Heapsh::patience, "$build/t/helper/without_call", 'rt_sigprocmask' ];
+    ok attach_by($by, $program, '--types', 'none'), 'signals cannot be blocked: attached' or diag $output;
+    is_whole($program, "steady\n", 'signals cannot be blocked');
+}
+
 # --- stopped, filtered, contained ------------------------------------------------
 
 sub state_of { my ($pid) = @_; open my $in, '<', "/proc/$pid/status" or return ''; return join('', <$in>) =~ /^State:\s+(\S)/m ? $1 : '' }
@@ -283,7 +293,7 @@ SKIP: {
 
 # As this kernel has it, and as before Linux 6.7, which cannot list touched pages.
 SKIP: {
-    my @old = "$build/t/helper/without_page_scan";
+    my @old = ("$build/t/helper/without_call", "PAGEMAP_SCAN");
     my $attached = eval { start('sparse-mapping') } or skip 'there is no address space of 32 TiB', 16;
     my @files = (attach($attached, '--types', 'none'), attach_by(\@old, $attached, '--types', 'none'));
     my $blocks = Heapsh::blocks_of($files[0]);

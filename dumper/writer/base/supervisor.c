@@ -25,7 +25,7 @@ enum {
 	PATIENCE = 5, // seconds that a worker may stand still when its time is over
 };
 
-static const uint64_t SECOND = 1000000000; // ns
+static const uint64_t SECOND = 1000000000, LOOK_NS = 100000000; // ns
 
 struct left_out {
 	uint64_t module;
@@ -119,7 +119,8 @@ static int end_worker(pid_t worker)
 	return status;
 }
 
-// Waits for a worker up to a time; awaited_signals() are blocked. By SIGTERM it ends the worker.
+// Waits for a worker up to a time; awaited_signals() are blocked. By SIGTERM it ends the worker. Where a sandbox lets
+// nothing be blocked, no signal tells of the worker's end: it looks.
 // @return false if it goes on
 static bool await(pid_t worker, uint64_t until_ns, int *status)
 {
@@ -128,14 +129,14 @@ static bool await(pid_t worker, uint64_t until_ns, int *status)
 	for (;;) {
 		uint64_t now = heap_monotonic_ns();
 		uint64_t left = until_ns > now ? until_ns - now : 0;
-		struct timespec wait = { 3600, 0 };
+		struct timespec wait = { 0, LOOK_NS };
 
 		if (waitpid(worker, status, WNOHANG) == worker)
 			return true;
 		if (left == 0)
 			return false;
-		if (left < 3600 * SECOND)
-			wait = (struct timespec){ (time_t)(left / SECOND), (long)(left % SECOND) };
+		if (left < LOOK_NS)
+			wait.tv_nsec = (long)left;
 		if (sigtimedwait(&signals, NULL, &wait) == SIGTERM) {
 			*status = end_worker(worker);
 			is_interrupted = true;
