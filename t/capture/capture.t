@@ -144,8 +144,12 @@ SKIP: {
     like $said, qr/\Aheapsnap: \d+ \(perl\S*\) has a handler of its own for SIGQUIT, .*heapsnap attach \d+ .*--signal.*\n\z/, 'a handler of the program\'s own gets no signal';
     like +(run("$heapsnap capture " . $replaced->pid))[1], qr/\Aheapsnap: \d+ \(perl\S*\) has a handler of its own for SIGQUIT, .*--signal.*\n\z/, '... also where memory can be read';
     my $program = busy('<STDIN>; POSIX::_exit(0)', before => '');
-    open my $capture, '-|', "$blind capture " . $program->pid or die $!;
-    Heapsh::await(sub { scalar(() = glob "$program->{directory}/{.*.snap.*,*.snap}") });
+    my $pid_of_capture = open my $capture, '-|', "exec env $blind capture " . $program->pid or die $!;
+    # It has found the frozen copy, and keeps its folder open.
+    Heapsh::await(sub {
+        my @folders = map { readlink // () } glob "/proc/$pid_of_capture/fd/*";
+        return scalar grep { m{^/proc/\d+$} && Heapsh::content("$_/comm") eq "heapsnap-frozen\n" } @folders;
+    });
     print { $program->{in} } "\n";
     is +(end($capture))[0], "$program->{directory}/perl-00.snap\n", 'a program that ends meanwhile';
 }

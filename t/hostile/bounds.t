@@ -24,7 +24,7 @@ sub slurp {
 # The process that does the writer's work, for a program that is marked; stopped when found.
 sub stop_worker {
     my ($mark) = @_;
-    for (1 .. 4000) {
+    return Heapsh::await(sub {
         for my $path (glob '/proc/[0-9]*/comm') {
             next unless slurp($path) eq "heapsnap-writer\n";
             my ($pid) = $path =~ /(\d+)/;
@@ -33,9 +33,8 @@ sub stop_worker {
             my ($worker) = split ' ', slurp("/proc/$pid/task/$pid/children");
             return $worker if $worker && kill 'STOP', $worker;
         }
-        sleep 0.002;
-    }
-    die 'no writer';
+        return;
+    }) || die 'no writer';
 }
 
 # The program whose copy a worker reads: worker, supervisor, copy, program.
@@ -46,13 +45,13 @@ sub program_of {
     return $parent->($frozen);
 }
 
-# Waits until a process has not run for a second.
+# Waits until a process has not run for a second, and not for want of a processor.
 sub await_rest {
     my ($pid) = @_;
     my ($before, $same) = ('', 0);
-    for (1 .. 600) {
+    for (1 .. 10 * $Heapsh::patience) {
         my $now = slurp("/proc/$pid/schedstat");
-        $same = $now eq $before ? $same + 1 : 0;
+        $same = $now eq $before && slurp("/proc/$pid/stat") !~ /\) R/ ? $same + 1 : 0;
         return if $same == 10;
         $before = $now;
         sleep 0.1;
@@ -112,6 +111,7 @@ subtest 'a writer that is killed' => sub {
     for (1 .. 4) {
         my $child = beside(sub { kill 'KILL', stop_worker('kill') });
         ($said, @files) = capture('hostile-memory', way => 'many', env => { HOSTILE_MARK => 'kill' });
+        kill 'KILL', $child;
         waitpid $child, 0;
         last unless @files && $said eq "done\n";
     }

@@ -8,6 +8,8 @@
  * signals there are more than before.
  */
 #define _GNU_SOURCE
+#include "t/programs/asleep.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -425,7 +427,7 @@ int main(void)
 	signal(SIGCHLD, on_child);
 	for (int i = 0; i < CALLS; i++)
 		pthread_create(&calls[i].thread, NULL, run, &calls[i]);
-	usleep(100000);
+	await_asleep(CALLS - 1); // one runs
 	descriptors = count_descriptors();
 	blocked = count_blocked();
 	puts("ready");

@@ -8,8 +8,8 @@
  * do what they did.
  */
 #include "dumper/heapsnap.h"
+#include "t/programs/asleep.h"
 
-#include <glob.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -71,39 +71,6 @@ static void start(void *(*function)(void *), size_t number)
 		perror("pthread_create");
 		exit(2);
 	}
-}
-
-// The kernel tells the call that a thread sleeps in, and says "running" of others.
-static int count_asleep(void)
-{
-	glob_t calls;
-	int asleep = 0;
-
-	if (glob("/proc/self/task/*/syscall", 0, NULL, &calls) != 0)
-		return 0;
-	for (size_t i = 0; i < calls.gl_pathc; i++) {
-		FILE *file = fopen(calls.gl_pathv[i], "r");
-		int first = file ? fgetc(file) : EOF;
-
-		asleep += first >= '0' && first <= '9';
-		if (file)
-			fclose(file);
-	}
-	globfree(&calls);
-	return asleep;
-}
-
-// On a busy machine it takes a while. Who has changed the user may not ask.
-static void await_asleep(int sleeping)
-{
-	FILE *own = fopen("/proc/self/syscall", "r");
-	bool may_ask = own && fgetc(own) != EOF;
-
-	if (own)
-		fclose(own);
-	usleep(100000);
-	while (may_ask && count_asleep() < sleeping)
-		usleep(10000);
 }
 
 int main(int argc, char **argv)

@@ -8,6 +8,7 @@
  * alone: without the blocks that nothing holds.
  */
 #include "dumper/heapsnap.h"
+#include "t/programs/asleep.h"
 
 #include <pthread.h>
 #include <stdint.h>
@@ -99,7 +100,7 @@ int main(int argc, char **argv)
 	make_blocks(argc > 2 ? 0 : LOST_COUNT);
 	scrub();
 	pthread_create(&thread, NULL, sleep_with_register, NULL);
-	usleep(200000);
+	await_asleep(1);
 	scrub();
 	if (heapsnap_dump && (heapsnap_dump(NULL) != 0 || heapsnap_wait() != 0))
 		puts("no snapshot");

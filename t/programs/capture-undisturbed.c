@@ -33,13 +33,14 @@
 #include <unistd.h>
 
 enum {
-	WAIT_MS = 4000,  // the time at which all of them end
-	START_MS = 2000, // of the captures: a timeout that starts anew is late by as much
 	CAPTURES = 5,
 	PIPES = 12,
 };
 
-static const double LATE_SECONDS = 1.8; // on a busy machine
+// Times as many where the environment says SLOWER.
+static int wait_ms = 4000;        // the time at which all of them end
+static int start_ms = 2000;       // of the captures: a timeout that starts anew is late by as much
+static double late_seconds = 1.8; // on a busy machine
 
 static int pipes[PIPES][2], listener, pair[2], timed_pair[2], semaphores, queue, event, locked;
 static sem_t semaphore;
@@ -58,7 +59,7 @@ static double since_start(void)
 static struct timespec until(int clock)
 {
 	struct timespec when;
-	double left = WAIT_MS / 1e3 - since_start();
+	double left = wait_ms / 1e3 - since_start();
 
 	clock_gettime(clock, &when);
 	when.tv_nsec += (long)(left * 1e9) % 1000000000;
@@ -69,7 +70,7 @@ static struct timespec until(int clock)
 
 static int left_ms(void)
 {
-	return (int)(WAIT_MS - since_start() * 1e3);
+	return (int)(wait_ms - since_start() * 1e3);
 }
 
 static struct timespec left(void)
@@ -448,22 +449,27 @@ static void report(const struct sleeper *sleeper)
 	if (sleeper->result != 0)
 		printf("%s gave %ld: %s\n", sleeper->name, sleeper->result,
 		       strerror(sleeper->error));
-	if (sleeper->ended < WAIT_MS / 1e3 - 0.05 ||
-	    sleeper->ended > (sleeper->waits_for_event ? told : WAIT_MS / 1e3) + LATE_SECONDS)
+	if (sleeper->ended < wait_ms / 1e3 - 0.05 ||
+	    sleeper->ended > (sleeper->waits_for_event ? told : wait_ms / 1e3) + late_seconds)
 		printf("%s ended after %.2f s\n", sleeper->name, sleeper->ended);
 }
 
 int main(void)
 {
+	const char *slower = getenv("SLOWER");
+	int times = slower ? atoi(slower) : 1;
 	struct timespec rest;
 
+	wait_ms *= times;
+	start_ms *= times;
+	late_seconds *= times;
 	prepare();
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	for (int i = 0; i < COUNT; i++)
 		pthread_create(&sleepers[i].thread, NULL, sleep_in, &sleepers[i]);
 	while (ready < COUNT)
 		usleep(1000);
-	usleep(START_MS * 1000);
+	usleep(start_ms * 1000);
 	for (int i = 0; heapsnap_dump && i < CAPTURES; i++) {
 		if (heapsnap_dump(NULL) != 0)
 			puts("no snapshot");

@@ -6,6 +6,8 @@
  */
 #include "dumper/heapsnap.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -98,8 +100,8 @@ static void peak(void)
 	for (int i = 0; i < 300; i++)
 		blocks[i] = make_large();
 	usleep(100000);
-	printf("peak_ms %.0f\n", now_ms());
 	blocks[300] = make_large();
+	printf("peak_ms %.0f\n", now_ms());
 	usleep(100000);
 	for (int i = 30; i <= 300; i++)
 		free(blocks[i]);
@@ -191,11 +193,43 @@ static void forked(void)
 	printf("make_medium %d\nchild %d\n", 1000 * 3000, (int)child);
 }
 
+// The thread that writes waits for an event without a limit of time: it has written all that were.
+// Without a block, which would be another one.
+static bool is_written(DIR *tasks)
+{
+	const struct dirent *task;
+
+	rewinddir(tasks);
+	while ((task = readdir(tasks))) {
+		char path[sizeof(task->d_name) + 16], text[256] = "";
+		unsigned long limit;
+		long number;
+		int file;
+
+		snprintf(path, sizeof(path), "%s/syscall", task->d_name);
+		file = openat(dirfd(tasks), path, O_RDONLY | O_CLOEXEC);
+		if (file < 0)
+			continue;
+
+		ssize_t length = read(file, text, sizeof(text) - 1);
+
+		close(file);
+		if (length > 0 && sscanf(text, "%ld %*x %*x %*x %lx", &number, &limit) == 2 &&
+		    number == SYS_futex && limit == 0)
+			return true;
+	}
+	return false;
+}
+
 static void killed(void)
 {
+	DIR *tasks = opendir("/proc/self/task");
+
 	for (int i = 0; i < 1000; i++)
 		blocks[i] = make_medium();
 	usleep(300000);
+	for (int i = 0; tasks && i < 6000 && !is_written(tasks); i++)
+		usleep(10000);
 	printf("make_medium %d\n", 1000 * 3000);
 	fflush(stdout);
 	make_large();
