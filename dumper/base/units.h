@@ -2,7 +2,7 @@
 #ifndef HEAPSNAP_AMOUNT_H
 #define HEAPSNAP_AMOUNT_H
 
-/** Numbers with units as users write them: "30s", "64M". */
+/** Numbers with units as users write them: "30s", "1.5h", "64M". */
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -95,7 +95,7 @@ cmp_ok $seconds // 'inf', '<', 5, 'nor sleeps longer';
 is $said, '', 'silently';
 is scalar(@{ Heapsh::ask_json("$directory/$files->[0]", 'callstack') }), 1,
     'the thread that keeps time is none of the program\'s';
-($output, undef, $files) = run('idling', '--every 100ms --min-interval 400ms');
+($output, undef, $files) = run('idling', '--every 100ms --min-interval 0.4s');
 cmp_ok least_gap($files), '>', 0.39, 'no sooner than the least time between two';
 (undef, undef, $files) = run('daemon', '--every 200ms --min-interval 0 --file %p-%N.snap');
 cmp_ok scalar(@$files), '>=', 2, 'a daemon goes on';
@@ -166,6 +166,10 @@ is complaint('HEAPSNAP_EVERY', 'soon'), 'heapsnap: HEAPSNAP_EVERY: soon: not a t
     . " least, like 30s, 500ms, 5m or 1h; no snapshots by time\n", 'HEAPSNAP_EVERY';
 is complaint('HEAPSNAP_EVERY', '1ms'), 'heapsnap: HEAPSNAP_EVERY: 1ms: not a time of 10ms at'
     . " least, like 30s, 500ms, 5m or 1h; no snapshots by time\n", 'HEAPSNAP_EVERY too short';
+is complaint('HEAPSNAP_EVERY', '1.'), 'heapsnap: HEAPSNAP_EVERY: 1.: not a time of 10ms at'
+    . " least, like 30s, 500ms, 5m or 1h; no snapshots by time\n", 'HEAPSNAP_EVERY without what follows a point';
+is complaint('HEAPSNAP_GROWTH', '1.5'), 'heapsnap: HEAPSNAP_GROWTH: 1.5: neither bytes, like'
+    . " 64M, nor a share, like 10%; no snapshots by growth\n", 'HEAPSNAP_GROWTH of half a byte';
 is complaint('HEAPSNAP_GROWTH', '64X'), 'heapsnap: HEAPSNAP_GROWTH: 64X: neither bytes, like'
     . " 64M, nor a share, like 10%; no snapshots by growth\n", 'HEAPSNAP_GROWTH';
 is complaint('HEAPSNAP_AT_EXIT', 'yes'), 'heapsnap: HEAPSNAP_AT_EXIT: yes: neither 0, nor 1 or'
