@@ -432,11 +432,15 @@ static bool has_other_root(const struct wait *wait)
 	return false;
 }
 
-static void print_path(const struct wait *wait, const char *path)
+HEAP_MUST_CHECK
+static struct heap_error *print_path(const struct wait *wait, const char *path)
 {
+	char root[32] = "";
+
 	if (has_other_root(wait))
-		printf("/proc/%d/root", (int)wait->target.pid);
-	heap_print(stdout, "%s\n", path);
+		snprintf(root, sizeof(root), "/proc/%d/root", (int)wait->target.pid);
+	heap_print(stdout, "%s%s\n", root, path);
+	return check_path_was_printed(root, path);
 }
 
 HEAP_MUST_CHECK
@@ -454,8 +458,7 @@ static struct heap_error *take(struct wait *wait, const struct options *options)
 	error = await(wait, options, &path);
 	clear_shown(wait);
 	HEAP_TRY(error);
-	print_path(wait, path);
-	return NULL;
+	return print_path(wait, path);
 }
 
 static int read_timeout(const char *value, struct options *options)

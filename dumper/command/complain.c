@@ -2,9 +2,23 @@
 #include "dumper/command/complain.h"
 
 #include "lib/base/escape.h"
+#include "lib/base/standard_streams.h"
 
 #include <stdarg.h>
 #include <string.h>
+
+struct heap_error *check_path_was_printed(const char *root, const char *path)
+{
+	struct heap_error *reason, *error;
+
+	if (heap_stream_error(stdout) == 0)
+		return NULL;
+	reason = heap_standard_output_error();
+	error = heap_error_create(HEAP_ERROR_SYSTEM, "%s; the snapshot is %s%s",
+				  heap_error_message(reason), root, path);
+	heap_error_destroy(reason);
+	return error;
+}
 
 int fail(struct heap_error *error)
 {

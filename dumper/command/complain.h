@@ -15,6 +15,15 @@ enum {
 	STATUS_MISUSED = 2,
 };
 
+/**
+ * To be called when the path of a snapshot has been printed.
+ *
+ * @param root  came before the path
+ * @return why standard output did not take it, and what it was: the snapshot is there
+ */
+HEAP_MUST_CHECK
+struct heap_error *check_path_was_printed(const char *root, const char *path);
+
 /** Prints and takes over @p error. @return STATUS_FAILED */
 int fail(struct heap_error *error);
 

@@ -335,7 +335,7 @@ static struct heap_error *judge(const char *program, char *text, int status)
 	puts(path + 1);
 	for (size_t i = 0; i < answer.count; i++)
 		fprintf(stderr, "heapsnap: %s\n", answer.notes[i]);
-	return NULL;
+	return check_path_was_printed("", path + 1);
 }
 
 // Signals that are held here are held there, too: it takes them when it can end in order. @return its pid; -1 and errno

@@ -150,6 +150,22 @@ for my $call (qw(open write lock ring)) {
     is_whole($program, "steady\n", 'numbers');
 }
 
+# --- a standard output that takes nothing ------------------------------------------
+
+SKIP: {
+    skip 'no /dev/full', 4 unless -c '/dev/full';
+    my $program = start('rounds');
+    my $prepared = Heapsh->start('rounds');
+    for (["attach --types none --file $program->{directory}/full.snap", $program, 'full.snap'], ['capture', $prepared, 'rounds-00.snap']) {
+        my ($command, $process, $name) = @$_;
+        is `$build/heapsnap $command $process->{pid} 2>&1 >/dev/full`,
+            "heapsnap: cannot write to standard output: No space left on device; the snapshot is $process->{directory}/$name\n",
+            "$command, to a full disk: which snapshot there is";
+        is $?, 1 << 8, '... exit status';
+    }
+    kill 'KILL', $_->pid for $program, $prepared;
+}
+
 # --- in a sandbox of heapsnap's own ------------------------------------------------
 
 # Where no signal can be blocked, none tells of a child that has ended.
