@@ -103,7 +103,7 @@ _heapsh_diff()
 	if [ "$previous" = --by ]; then
 		mapfile -t COMPREPLY < <(compgen -W 'kind type site module' -- "$word")
 	elif [[ $word == -* ]]; then
-		mapfile -t COMPREPLY < <(compgen -W '--json --by --limit --all --retained --conservative' -- "$word")
+		mapfile -t COMPREPLY < <(compgen -W '--quiet --json --by --limit --all --retained --conservative' -- "$word")
 	else
 		mapfile -t COMPREPLY < <(compgen -f -X '!*.snap' -- "$word"; compgen -d -- "$word")
 	fi

@@ -22,6 +22,7 @@ enum {
 };
 
 struct options {
+	bool quiet;
 	bool json;
 	bool all;
 	bool retained;
@@ -32,13 +33,17 @@ struct options {
 
 static const struct options_program program = {
 	.name = "heapsh-diff",
-	.usage = "usage: heapsh-diff [--json] [--by kind|type|site|module] [--limit N] [--all]\n"
-		 "           [--retained] [--conservative] BEFORE AFTER\n",
+	.usage = "usage: heapsh-diff [-q|--quiet] [--json] [--by kind|type|site|module] [--limit "
+		 "N]\n"
+		 "           [--all] [--retained] [--conservative] BEFORE AFTER\n",
 };
 
 static bool take_option(int option, struct options *options)
 {
 	switch (option) {
+	case 'q':
+		options->quiet = true;
+		return true;
 	case 'j':
 		options->json = true;
 		return true;
@@ -65,19 +70,15 @@ static bool take_option(int option, struct options *options)
 static bool parse_options(int argc, char **argv, struct options *options)
 {
 	static const struct option known[] = {
-		{ "json", no_argument, NULL, 'j' },
-		{ "all", no_argument, NULL, 'a' },
-		{ "retained", no_argument, NULL, 'r' },
-		{ "by", required_argument, NULL, 'b' },
-		{ "limit", required_argument, NULL, 'l' },
-		{ "help", no_argument, NULL, 'h' },
-		{ "conservative", no_argument, NULL, 'k' },
-		{ "version", no_argument, NULL, 'V' },
-		{ NULL, 0, NULL, 0 },
+		{ "quiet", no_argument, NULL, 'q' },    { "json", no_argument, NULL, 'j' },
+		{ "all", no_argument, NULL, 'a' },      { "retained", no_argument, NULL, 'r' },
+		{ "by", required_argument, NULL, 'b' }, { "limit", required_argument, NULL, 'l' },
+		{ "help", no_argument, NULL, 'h' },     { "conservative", no_argument, NULL, 'k' },
+		{ "version", no_argument, NULL, 'V' },  { NULL, 0, NULL, 0 },
 	};
 	int option;
 
-	while ((option = options_take(&program, argc, argv, "", known, NULL)) != -1) {
+	while ((option = options_take(&program, argc, argv, "q", known, NULL)) != -1) {
 		if (!take_option(option, options))
 			return false;
 	}
@@ -106,7 +107,8 @@ static struct heap_error *compare(struct session *before, struct session *after,
 	CLEANUP(difference_deinit) struct difference difference = { 0 };
 
 	HEAP_TRY(heap_comparison_init(&comparison, before->snapshot, after->snapshot));
-	if (!heap_is_one_process(&before->snapshot->info, &after->snapshot->info))
+	if (!options->quiet &&
+	    !heap_is_one_process(&before->snapshot->info, &after->snapshot->info))
 		fputs("heapsh-diff: snapshots of different processes have no object in common: "
 		      "counts alone can be compared\n",
 		      stderr);
@@ -147,6 +149,7 @@ int main(int argc, char **argv)
 	heap_standard_streams_init(program.name, EXIT_TROUBLE);
 	if (!parse_options(argc, argv, &options))
 		return EXIT_TROUBLE;
+	sessions[0].quiet = sessions[1].quiet = options.quiet;
 	output = output_create(stdout, options.json ? OUTPUT_JSON : OUTPUT_TEXT, false);
 	sessions[0].output = sessions[1].output = output;
 	error = output ? run(sessions, argv + optind, &options, &changed)

@@ -12,8 +12,8 @@ use Test::More;
 my $diff = "$Sample::build/heapsh-diff";
 my @file = map { Sample::make('series', $_) } 0 .. 3;
 my $usage = <<'END';
-usage: heapsh-diff [--json] [--by kind|type|site|module] [--limit N] [--all]
-           [--retained] [--conservative] BEFORE AFTER
+usage: heapsh-diff [-q|--quiet] [--json] [--by kind|type|site|module] [--limit N]
+           [--all] [--retained] [--conservative] BEFORE AFTER
 END
 
 sub answers {
@@ -77,6 +77,7 @@ my $other = Sample::make('other');
 my ($out, $err, $status) = Sample::run('', $diff, $file[0], $other);
 like $err, qr/^heapsh-diff: snapshots of different processes have no object in common/, 'another process: said';
 is $status, 0, 'and counted';
+is_deeply [Sample::run('', $diff, $_, $file[0], $other)], [$out, '', 0], "another process, $_: the same without a word" for '-q', '--quiet';
 
 answers 'one file', [$file[0]], '', $usage, 2;
 answers '--by what', ['--by', 'size', @file[0, 1]], '', "heapsh-diff: --by size: not kind, type, site or module\n$usage", 2;
