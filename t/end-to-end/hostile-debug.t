@@ -87,7 +87,7 @@ is "@lost", '', 'damage of any section loses no block';
 
 # The writer, once it reads the large file.
 sub find_writer {
-    for (my $until = time + 30; time < $until; sleep 0.002) {
+    for (my $until = time + $Heapsh::patience; time < $until; sleep 0.002) {
         for my $maps (glob '/proc/[0-9]*/maps') {
             my $pid = $maps =~ s{\D}{}gr;
             open my $comm, '<', "/proc/$pid/comm" or next;

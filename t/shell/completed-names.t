@@ -40,13 +40,13 @@ my $file = harmful_snapshot();
 local @ENV{qw(TERM XDG_STATE_HOME INPUTRC PAGER)} = ('dumb', $directory, '/dev/null', 'cat');
 my $pid = open2(my $from, my $to, "$build/t/helper/terminal", "$build/heapsh", '-q', '--color=never', $file);
 $SIG{ALRM} = sub { kill 'KILL', $pid; die "the prompt does not come back\n" };
-alarm 60;
+alarm 600;
 
 sub await {
     my ($pattern) = @_;
     my $text = '';
     while ($text !~ $pattern) {
-        IO::Select->new($from)->can_read(30) or last;
+        IO::Select->new($from)->can_read($Heapsh::patience) or last;
         sysread($from, $text, 4096, length $text) or last;
         $text =~ tr/\r//d;
     }

@@ -4,6 +4,7 @@
 use strict;
 use warnings;
 use lib 't/lib';
+use Heapsh;
 use Sample;
 use IO::Select;
 use IPC::Open2;
@@ -21,7 +22,7 @@ $ENV{INPUTRC} = "$Sample::directory/inputrc";
 
 my ($pid, $from, $to);
 $SIG{ALRM} = sub { kill 'KILL', $pid if $pid; die "the prompt does not come back\n" };
-alarm 120;
+alarm 600;
 
 sub begin { $pid = open2($from, $to, "$Sample::build/t/helper/terminal", $heapsh, '-q', '--color=never', @_) }
 
@@ -29,7 +30,7 @@ sub await {
     my ($pattern) = @_;
     my $text = '';
     while ($text !~ $pattern) {
-        last if !IO::Select->new($from)->can_read(60);
+        last if !IO::Select->new($from)->can_read($Heapsh::patience);
         sysread($from, $text, 4096, length $text) or last;
         $text =~ tr/\r//d;
     }

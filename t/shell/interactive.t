@@ -148,9 +148,9 @@ await(qr/heapsh> $/);
 is type("find untyped | cat\n"), "find untyped | cat\nblock(48) at 0x5f02300\nTotal: 1 object, 48 B\n"
     =~ s/Total.*\n//r, 'no colours into a pipe';
 is type("find untyped\n"), "find untyped\nblock(48) at 0x5f02300 (\$1)\n", 'nor to a terminal that may have none';
-syswrite $to, "find | sleep 600\n";
-await(qr/sleep 600\r?\n/);
-select undef, undef, undef, 0.5;
+syswrite $to, "find | sleep 617\n";
+await(qr/sleep 617\r?\n/);
+Heapsh::await(sub { scalar grep { Heapsh::content($_) eq "sleep\0" . "617\0" } glob '/proc/[0-9]*/cmdline' });
 like type("\x03"), qr/\^C/, '^C ends what runs';
 is type("find --count untyped\n"), "find --count untyped\nTotal: 1 object, 48 B\n",
     'and not the shell';
