@@ -39,7 +39,6 @@ struct heap_dwarf_call_frames {
 	struct range *ranges; // [count] by address
 	size_t count, capacity;
 	Elf *elf; // owns the section; NULL if the caller does
-	int descriptor;
 };
 
 // A CIE: the part that the FDEs of similar functions share.
@@ -300,7 +299,6 @@ struct heap_error *heap_dwarf_call_frames_parse(const uint8_t *bytes, size_t siz
 		.section = { bytes, size },
 		.address = address,
 		.is_debug = is_debug,
-		.descriptor = -1,
 	};
 	error = index_entries(frames);
 	if (error)
@@ -315,7 +313,6 @@ void heap_dwarf_call_frames_close(struct heap_dwarf_call_frames *frames)
 	if (!frames)
 		return;
 	elf_end(frames->elf);
-	cleanup_close(&frames->descriptor);
 	free(frames->ranges);
 	free(frames);
 }
@@ -350,6 +347,11 @@ struct heap_error *heap_dwarf_call_frames_open(const char *path, bool is_debug,
 		elf_end(elf);
 		return heap_error_create(HEAP_ERROR_FORMAT, "%s: not an ELF file", path);
 	}
+	// As of the module's file: it stays mapped, and needs no descriptor.
+	if (elf_cntl(elf, ELF_C_FDREAD) != 0) {
+		elf_end(elf);
+		return heap_error_create(HEAP_ERROR_FORMAT, "%s: cannot be read", path);
+	}
 
 	const Elf_Data *data = find_section(elf, section, &address);
 	struct heap_error *error =
@@ -363,8 +365,6 @@ struct heap_error *heap_dwarf_call_frames_open(const char *path, bool is_debug,
 		return error;
 	}
 	(*result)->elf = elf;
-	(*result)->descriptor = descriptor;
-	descriptor = -1;
 	return NULL;
 }
 

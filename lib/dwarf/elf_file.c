@@ -337,6 +337,7 @@ const struct heap_symbol *heap_elf_find_name(const struct heap_elf_file *file, c
 HEAP_MUST_CHECK
 static struct heap_error *open_elf(struct heap_elf_file *file, const char *path)
 {
+	CLEANUP_CLOSE int descriptor = -1;
 	GElf_Ehdr header;
 
 	if (elf_version(EV_CURRENT) == EV_NONE)
@@ -344,13 +345,16 @@ static struct heap_error *open_elf(struct heap_elf_file *file, const char *path)
 	file->path = strdup(path);
 	if (!file->path)
 		return heap_error_out_of_memory();
-	HEAP_TRY(heap_regular_file_open(path, &file->descriptor));
-	file->elf = elf_begin(file->descriptor, ELF_C_READ_MMAP, NULL);
+	HEAP_TRY(heap_regular_file_open(path, &descriptor));
+	file->elf = elf_begin(descriptor, ELF_C_READ_MMAP, NULL);
 	if (!file->elf || elf_kind(file->elf) != ELF_K_ELF || !gelf_getehdr(file->elf, &header))
 		return heap_error_create(HEAP_ERROR_FORMAT, "%s: not an ELF file", path);
 	if (header.e_machine != OWN_MACHINE || header.e_ident[EI_CLASS] != ELFCLASS64)
 		return heap_error_create(HEAP_ERROR_FORMAT, "%s: for another kind of machine",
 					 path);
+	// A program may have more modules than a process may have descriptors.
+	if (elf_cntl(file->elf, ELF_C_FDREAD) != 0)
+		return heap_error_create(HEAP_ERROR_FORMAT, "%s: cannot be read", path);
 	file->is_executable = header.e_type == ET_EXEC;
 	read_segments(file);
 
@@ -365,7 +369,6 @@ struct heap_error *heap_elf_open(const char *path, struct heap_elf_file **result
 
 	if (!file)
 		return heap_error_out_of_memory();
-	file->descriptor = -1;
 
 	struct heap_error *error = open_elf(file, path);
 
@@ -388,6 +391,5 @@ void heap_elf_close(struct heap_elf_file *file)
 	free(file->path);
 	if (file->elf)
 		elf_end(file->elf);
-	cleanup_close(&file->descriptor);
 	free(file);
 }

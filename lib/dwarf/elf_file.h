@@ -34,7 +34,6 @@ struct heap_symbol {
 
 struct heap_elf_file {
 	char *path;
-	int descriptor;
 	struct Elf *elf; /**< libelf's */
 	struct heap_build_id build_id;
 	bool has_debug_info; /**< .debug_info, also compressed (.zdebug_info, SHF_COMPRESSED) */

@@ -105,6 +105,10 @@ for my $limit ('soft', 'hard') {
     my $file = "$directory/libraries.snap";
     is `prlimit --nofile=40:1024 $Heapsh::build/heapsnap attach --file $file $program->{pid} 2>&1`, "$file\n", 'attach to a program with many libraries';
     unlike scalar Heapsh::ask($file, 'info'), qr/Too many open files/, '... reads all of them';
+    # One for each, and some besides; two would be too many.
+    my $hard = "$directory/libraries-hard.snap";
+    is `prlimit --nofile=75:75 $Heapsh::build/heapsnap attach --file $hard $program->{pid} 2>&1`, "$hard\n", '... and where the limit cannot be raised';
+    unlike scalar Heapsh::ask($hard, 'info'), qr/Too many open files/, '... too';
     $program->finish;
 }
 
