@@ -50,6 +50,7 @@
 enum {
 	SMALL_ROUNDS = 64,  // that name less than one object in MANY, and cost a whole pass
 	PATIENT_ROUNDS = 8, // of these; then pools are divided without waiting for single hints
+	MAX_PROOFS = 64,    // passes that find arrays, one behind the other
 	MANY = 1000,
 	FEW_NEW = 128,       // claims on less than one in so many objects are few
 	FEW_FOR_UNIONS = 16, // likewise, for the tags of unions
@@ -270,6 +271,22 @@ static struct heap_error *name_likely(struct inference *inference, uint64_t *nam
 	return NULL;
 }
 
+// Claims the arrays that their own pointers prove, and those to which these lead: the cells of an interpreter lie in
+// several blocks, and lead from one to the next.
+HEAP_MUST_CHECK
+static struct heap_error *prove_arrays(struct inference *inference, uint64_t *named)
+{
+	uint64_t more = 1;
+
+	for (int i = 0; i < MAX_PROOFS && more > 0 && !progress_is_late(); i++) {
+		more = 0;
+		HEAP_TRY(settle(inference));
+		HEAP_TRY(proven_arrays_claim(inference, &more));
+		*named += more;
+	}
+	return NULL;
+}
+
 // Finds the block prefixes and pointer tags of runtimes. These passes cost as much as all others
 // together, so they wait until much is new, or nothing else is left.
 HEAP_MUST_CHECK
@@ -396,7 +413,7 @@ static struct heap_error *advance(struct inference *inference, int small, uint64
 			HEAP_TRY(naming_claim(inference, NAMING_LIKELY, PASS_ALL, named));
 	}
 	if (*named == 0 && pass(inference, &inference->arrays, FEW_NEW)) {
-		HEAP_TRY(proven_arrays_claim(inference, named));
+		HEAP_TRY(prove_arrays(inference, named));
 		HEAP_TRY(ring_arrays_claim(inference, named));
 		HEAP_TRY(pointer_tables_claim(inference, named));
 	}

@@ -15,6 +15,8 @@ enum {
 	MAX_TYPES = 64,    // that are tried for a block, each with all pointers in it
 	REGIONS = 4,       // of the array, each of which must have some of these
 	STRAY = 64, // of so many pointers, one may stand elsewhere, or have a target of another type
+	CAST = 4,   // for each pointer, so many may be kept as numbers
+	MAX_DEPTH = 8, // of a member
 	LEAST_ADDRESS = 1 << 16,
 	CHECKED =
 		1
@@ -24,10 +26,14 @@ enum {
 // The pointers in a supposed array.
 struct tally {
 	uint64_t agreeing;
+	uint64_t cast;      // where the type has a number in which an address has room
 	uint64_t elsewhere; // where the type has no pointer
-	uint64_t checked;   // of the agreeing ones; all, unless they are too many
-	uint64_t misled;    // of these: their targets are known to be of other types
-	uint32_t regions;   // a bit each
+	uint64_t
+		linked; // of the agreeing ones: they lead from an element to one of this or such a block
+	uint64_t astray;  // likewise, but to a place between two elements
+	uint64_t checked; // of the agreeing ones; all, unless they are too many
+	uint64_t misled;  // of these: their targets are known to be of other types
+	uint32_t regions; // a bit each
 };
 
 // True if an object is known to be a struct without that part.
@@ -44,8 +50,43 @@ static bool is_other(const struct inference *inference, heap_type_id pointee, he
 	       !inference_is_raw(inference, target, interior);
 }
 
+// True if a type has a number as wide as an address at an offset of its values. Interpreters keep pointers in such.
+static bool has_wide_number(const struct layouts *layouts, heap_type_id type, uint64_t offset)
+{
+	const struct heap_type *number;
+	heap_type_id member = type;
+
+	offset %= layouts_size(layouts, type);
+	for (int depth = 0; depth < MAX_DEPTH && member != HEAP_NO_TYPE; depth++) {
+		type = member;
+		member = layouts_step_in(layouts, type, &offset);
+	}
+	number = &layouts->types->types[layouts_strip(layouts, type)];
+	return offset == 0 && number->kind == HEAP_TYPE_BASE && number->size == WORD &&
+	       !(number->flags & HEAP_TYPE_FLOAT);
+}
+
+// Notes where a pointer from an element to another one leads.
+static void note_link(const struct inference *inference, heap_type_id type, heap_object_id object,
+		      uint32_t edge, struct tally *tally)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	const struct objects *objects = &inference->capture->objects;
+	heap_object_id target = snapshot->edge_target[edge];
+	uint64_t interior = snapshot->edge_interior[edge];
+	uint64_t prefix = inference_prefix(inference, target);
+
+	if (objects_kind(objects, target) != objects_kind(objects, object))
+		return;
+	if (interior >= prefix &&
+	    (interior - prefix) % layouts_size(&inference->layouts, type) == 0)
+		tally->linked++;
+	else
+		tally->astray++;
+}
+
 // Sorts the pointers in a block by how they agree with an array that begins there.
-static struct tally count_pointers(const struct inference *inference,
+static struct tally count_pointers(const struct inference *inference, heap_type_id type,
 				   const struct heap_repetition *repetition, heap_object_id object,
 				   uint64_t size)
 {
@@ -55,7 +96,9 @@ static struct tally count_pointers(const struct inference *inference,
 	uint64_t sure = is_rounded ? size / 2 : size; // bytes that the program has asked for
 	uint32_t edge = heap_edge_from(snapshot, object, prefix);
 	uint32_t edges_end = snapshot->edge_first[object + 1];
-	struct sampler sampler = sampler_of((edges_end - edge) / CHECKED + 1);
+	uint64_t edges = edges_end - edge;
+	struct sampler sampler = sampler_of(edges / CHECKED + 1);
+	heap_type_id own = layouts_strip(&inference->layouts, type);
 	struct tally tally = { 0 };
 	uint64_t noted = 0; // where the region of the last offset ends
 
@@ -67,7 +110,13 @@ static struct tally count_pointers(const struct inference *inference,
 
 		progress_step();
 		if (!slots || first == end) {
-			tally.elsewhere++;
+			if (has_wide_number(&inference->layouts, type, offset))
+				tally.cast++;
+			else
+				tally.elsewhere++;
+			// The others cannot make up for so many, and need not be visited.
+			if (tally.elsewhere * STRAY > edges)
+				break;
 			continue;
 		}
 		tally.agreeing++;
@@ -77,6 +126,9 @@ static struct tally count_pointers(const struct inference *inference,
 			tally.regions |= UINT32_C(1) << region;
 			noted = ((region + 1) * sure + REGIONS - 1) / REGIONS;
 		}
+		if (end - first == 1 &&
+		    layouts_strip(&inference->layouts, slots->list[first].pointee) == own)
+			note_link(inference, type, object, i, &tally);
 		if (!sampler_takes(&sampler))
 			continue;
 		tally.checked++;
@@ -87,11 +139,21 @@ static struct tally count_pointers(const struct inference *inference,
 	return tally;
 }
 
+// True if there are no more pointers where the type has none than chance puts there, or numbers hold the others, and elements
+// lead to elements: what lies behind the header of a chunk has pointers at any place.
+static bool are_at_home(const struct tally *tally)
+{
+	if (tally->cast * STRAY > tally->agreeing &&
+	    (tally->linked < MIN_POINTERS || tally->astray * STRAY > tally->linked ||
+	     tally->cast > tally->agreeing * CAST))
+		return false;
+	return tally->elsewhere * STRAY <= tally->agreeing;
+}
+
 static bool is_convincing(const struct tally *tally)
 {
 	return tally->agreeing >= MIN_POINTERS && tally->regions == (1u << REGIONS) - 1 &&
-	       tally->elsewhere * STRAY <= tally->agreeing &&
-	       tally->misled * STRAY <= tally->checked;
+	       are_at_home(tally) && tally->misled * STRAY <= tally->checked;
 }
 
 // The words of a supposed array that are being looked at.
@@ -181,7 +243,7 @@ static struct heap_error *prove(struct inference *inference, const struct hint *
 	if (!heap_repetition_has_slots(repetition))
 		return NULL;
 	size = layouts_size(&inference->layouts, hint->type) * claim.elements;
-	tally = count_pointers(inference, repetition, hint->object, size);
+	tally = count_pointers(inference, hint->type, repetition, hint->object, size);
 	if (is_convincing(&tally) && has_addresses(inference, repetition, hint->object, size))
 		*result = claim;
 	return NULL;
@@ -202,11 +264,90 @@ static struct heap_error *prove_slab(struct inference *inference,
 	if (type == HEAP_NO_TYPE || !fit_array(inference, type, object, &claim))
 		return NULL;
 	HEAP_TRY(heap_repetitions_find(&inference->repetitions, type, &repetition));
-	tally = count_pointers(inference, repetition, object,
+	tally = count_pointers(inference, type, repetition, object,
 			       layouts_size(&inference->layouts, type) * claim.elements);
-	if (tally.elsewhere * STRAY <= tally.agreeing &&
-	    hinted_elements_agree(inference, object, type, claim.elements))
+	if (are_at_home(&tally) && hinted_elements_agree(inference, object, type, claim.elements))
 		*result = claim;
+	return NULL;
+}
+
+// True if a block has a pointer where the first element of an array would have one.
+HEAP_MUST_CHECK
+static struct heap_error *begins_like(struct inference *inference, heap_type_id type,
+				      heap_object_id object, bool *result)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	uint64_t prefix = inference_prefix(inference, object);
+	uint32_t edge = heap_edge_from(snapshot, object, prefix);
+	const struct heap_repetition *repetition;
+	uint32_t first, end;
+
+	*result = false;
+	HEAP_TRY(heap_repetitions_find(&inference->repetitions, type, &repetition));
+	for (; edge < snapshot->edge_first[object + 1] && !*result; edge++) {
+		uint64_t offset = snapshot->edge_slot[edge] * (uint64_t)WORD - prefix;
+
+		progress_step();
+		if (offset >= repetition->stride)
+			break;
+		*result = heap_repetition_slots_at(repetition, offset, &first, &end);
+	}
+	return NULL;
+}
+
+// True if a hint tells of one of the elements behind the first one. Links of free blocks and local variables do not.
+static bool is_of_element(const struct inference *inference, const struct hint *hint)
+{
+	uint64_t size = layouts_size(&inference->layouts, hint->type);
+
+	return !hint->is_passing && !hint->either && size > 0 && hint->interior % size == 0 &&
+	       layouts_is_compound(&inference->layouts, hint->type);
+}
+
+static bool is_tried(const heap_type_id *tried, uint32_t count, heap_type_id type)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		if (tried[i] == type)
+			return true;
+	}
+	return false;
+}
+
+// Tries the types of which pointers lead to the block's start, or behind it. @param proofs  number of those that it proves to be
+HEAP_MUST_CHECK
+static struct heap_error *prove_hinted(struct inference *inference, heap_object_id object,
+				       bool is_at_start, struct layout_claim *result,
+				       uint32_t *proofs)
+{
+	heap_type_id tried[MAX_TYPES];
+	uint32_t count = 0;
+
+	*proofs = 0;
+	for (uint32_t at = hints_first(&inference->hints, object); at != NO_HINT;
+	     at = inference->hints.list[at].next) {
+		const struct hint *hint = &inference->hints.list[at];
+		struct layout_claim claim;
+		bool begins = true;
+
+		progress_step();
+		if (layouts_is_start(hint->interior) != is_at_start ||
+		    is_tried(tried, count, hint->type) ||
+		    !(is_at_start || is_of_element(inference, hint)))
+			continue;
+		if (count == MAX_TYPES)
+			break;
+		tried[count++] = hint->type;
+		if (!is_at_start)
+			HEAP_TRY(begins_like(inference, hint->type, object, &begins));
+		claim.fit = LAYOUT_NONE;
+		if (begins)
+			HEAP_TRY(prove(inference, hint, &claim));
+		if (claim.fit == LAYOUT_NONE)
+			continue;
+		*result = claim;
+		if (++*proofs > 1)
+			break;
+	}
 	return NULL;
 }
 
@@ -216,29 +357,17 @@ static struct heap_error *claim_block(struct inference *inference,
 				      const struct hinted_elements *elements, heap_object_id object,
 				      uint64_t *claimed)
 {
-	struct layout_claim found = { LAYOUT_NONE, HEAP_NO_TYPE, 0 };
-	uint32_t tried = 0;
+	struct layout_claim found;
+	uint32_t proofs;
 
-	for (uint32_t at = hints_first(&inference->hints, object); at != NO_HINT;
-	     at = inference->hints.list[at].next) {
-		const struct hint *hint = &inference->hints.list[at];
-		struct layout_claim claim;
-
-		progress_step();
-		if (!layouts_is_start(hint->interior) || hint->type == found.type)
-			continue;
-		if (tried++ == MAX_TYPES)
-			return NULL;
-		HEAP_TRY(prove(inference, hint, &claim));
-		if (claim.fit == LAYOUT_NONE)
-			continue;
-		if (found.fit != LAYOUT_NONE)
-			return NULL;
-		found = claim;
-	}
-	if (found.fit == LAYOUT_NONE)
+	HEAP_TRY(prove_hinted(inference, object, true, &found, &proofs));
+	if (proofs == 0) {
 		HEAP_TRY(prove_slab(inference, elements, object, &found));
-	if (found.fit == LAYOUT_NONE)
+		proofs = found.fit != LAYOUT_NONE;
+	}
+	if (proofs == 0)
+		HEAP_TRY(prove_hinted(inference, object, false, &found, &proofs));
+	if (proofs != 1)
 		return NULL;
 	++*claimed;
 	return claims_add(&inference->claims, RANK_PASSED_FLEXIBLE,

@@ -8,6 +8,9 @@
  *	bucket │ bucket │ bucket │ …       a pointer leads to the first one, as a bucket *
  *	 └▶ *     └▶ 0     └▶ *
  *
+ * Interpreters keep pointers in numbers, too: those count for nothing. If the block begins like an element, a pointer to
+ * any of its elements will do.
+ *
  * Memory is reused, and stale pointers lead into the middle of what lies there now. To them, a large array
  * seems to be a pool of several structs. So many pointers at a steady stride are no chance.
  */
