@@ -59,6 +59,7 @@ my %least = (
     leaks => 90,
     letters => 50,
     levels => 100,
+    links => 99,
     lisp => 15,
     lowering => 99,
     mailer => 99.9,
@@ -97,7 +98,7 @@ my %least = (
     workers => 99,
 );
 # And of the parts of blocks that it cuts up.
-my %least_parts = ((map { $_ => 99.5 } qw(chains slices widgets)), slots => 99);
+my %least_parts = ((map { $_ => 99.5 } qw(chains links slices widgets)), slots => 99);
 for my $name (sort keys %least) {
     my $result = eval { Judge::program($name, 'gcc-O2') };
     ok $result, "$name: attached" or diag $@;

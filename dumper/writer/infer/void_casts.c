@@ -54,13 +54,24 @@ static struct layout_claim fit(const struct inference *inference, heap_type_id t
 	return (struct layout_claim){ LAYOUT_SLACK, type, 1 };
 }
 
+// True if any block of that size may be of a type: it begins with bytes, as an identifier that code copies from any
+// text, and has no pointers.
+static bool is_vague(const struct inference *inference, heap_type_id type)
+{
+	const struct heap_slots *slots = heap_slot_table_get(&inference->layouts.slots, type);
+
+	return (!slots || slots->count == 0) &&
+	       layouts_size(&inference->layouts, type) < RARE_SIZE &&
+	       layouts_is_raw(&inference->layouts, type, 0);
+}
+
 // How well a block may be of a type; less than 0: it may not. A larger block has to agree better.
 static int score(const struct inference *inference, const struct layout_claim *claim,
 		 heap_object_id target, const struct content *content)
 {
 	int result;
 
-	if (claim->fit == LAYOUT_NONE ||
+	if (claim->fit == LAYOUT_NONE || is_vague(inference, claim->type) ||
 	    hints_ask(inference, target, claim->type) == VERDICT_AGAINST)
 		return -1;
 	result = content_score(inference, content, claim->type, claim->elements);

@@ -19,7 +19,7 @@ struct inference;
 
 enum {
 	VOID_CASTS_MAX =
-		16, /**< structs that one void pointer is cast to; that of lists of anything has more */
+		64, /**< structs that one void pointer is cast to; that of lists of anything has more */
 };
 
 struct void_casts {
