@@ -349,7 +349,8 @@ static struct heap_error *note_pointer(struct search *search, const struct place
 // Visits the pointers of values of a type in an object.
 HEAP_MUST_CHECK
 static struct heap_error *visit_values(struct search *search, heap_object_id object,
-				       heap_type_id type, uint64_t start, uint64_t end)
+				       heap_type_id type, uint64_t start, uint64_t end,
+				       uint32_t edge)
 {
 	const struct heap_snapshot *snapshot = &search->inference->capture->snapshot;
 	const struct layouts *layouts = &search->inference->layouts;
@@ -361,8 +362,7 @@ static struct heap_error *visit_values(struct search *search, heap_object_id obj
 		return NULL;
 	if (layouts_is_flexible(layouts, type))
 		end = start + size;
-	for (uint32_t i = heap_edge_from(snapshot, object, start);
-	     i < snapshot->edge_first[object + 1]; i++) {
+	for (uint32_t i = edge; i < snapshot->edge_first[object + 1]; i++) {
 		uint64_t offset = snapshot->edge_slot[i] * UINT64_C(8);
 
 		progress_step();
@@ -418,15 +418,17 @@ static struct heap_error *find_tables(struct search *search)
 		progress_step();
 		if (type != HEAP_NO_TYPE)
 			HEAP_TRY(visit_values(search, i, type, prefix,
-					      prefix + inference_size(inference, i)));
+					      prefix + inference_size(inference, i),
+					      heap_edge_from(snapshot, i, prefix)));
 	}
 	for (uint32_t i = 0; i < pools->count && !progress_is_late(); i++) {
 		const struct heap_part *part = &pools->parts[i];
 
-		HEAP_TRY(visit_values(
-			search, part->object, part->type, part->offset,
-			part->offset +
-				part->elements * layouts_size(&inference->layouts, part->type)));
+		HEAP_TRY(visit_values(search, part->object, part->type, part->offset,
+				      part->offset +
+					      part->elements *
+						      layouts_size(&inference->layouts, part->type),
+				      pools_first_edge(pools, i)));
 	}
 	return visit_roots(search);
 }

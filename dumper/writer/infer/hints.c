@@ -154,6 +154,16 @@ static uint32_t find_same(const struct inference *inference, const struct hint *
 	return *find_slot(inference, hint);
 }
 
+bool hints_tell(const struct inference *inference, heap_object_id object, heap_type_id type,
+		uint64_t interior)
+{
+	const struct hint hint = { .object = object, .type = type, .interior = (uint32_t)interior };
+	int few;
+
+	progress_step();
+	return interior < UINT32_MAX && find_same(inference, &hint, &few) != NO_HINT;
+}
+
 // Notes a block for naming_follow(), unless so many wait that a look at all blocks costs little for each.
 HEAP_MUST_CHECK
 static struct heap_error *note_fresh(struct fresh_hints *fresh, heap_object_id object,

@@ -88,6 +88,10 @@ HEAP_MUST_CHECK
 struct heap_error *hints_add(struct inference *inference, heap_type_id type,
 			     const struct pointer *pointer, bool either);
 
+/** True if a pointer that is no union's leads to a value of a type at an offset of a block. */
+bool hints_tell(const struct inference *inference, heap_object_id object, heap_type_id type,
+		uint64_t interior);
+
 /**
  * Makes the offsets of a block's hints relative to @p bytes behind its start. Hints on the bytes before
  * are dropped.

@@ -274,21 +274,6 @@ static bool may_be_struct(const struct inference *inference, heap_object_id obje
 	return content_score(inference, &content, claim.type, claim.elements) > 0;
 }
 
-// True if other slots say that there is a @p type at a place of an object.
-static bool has_hint(const struct inference *inference, heap_object_id object, heap_type_id type,
-		     uint64_t interior)
-{
-	for (uint32_t at = hints_first(&inference->hints, object); at != NO_HINT;
-	     at = inference->hints.list[at].next) {
-		const struct hint *hint = &inference->hints.list[at];
-
-		progress_step();
-		if (hint->type == type && hint->interior == interior && !hint->either)
-			return true;
-	}
-	return false;
-}
-
 // How much the object that a pointer leads to proves that the pointer is one to @p pointee.
 // @param ahead  what has no name counts by its contents
 static uint32_t prove_pointer(const struct inference *inference, uint32_t edge,
@@ -304,7 +289,7 @@ static uint32_t prove_pointer(const struct inference *inference, uint32_t edge,
 		if (is_named)
 			return inference_has(inference, target, pointee, interior) ? PROOF_STRUCT
 										   : 0;
-		if (has_hint(inference, target, pointee, interior))
+		if (hints_tell(inference, target, pointee, interior))
 			return PROOF_STRUCT;
 		return ahead && interior == 0 && may_be_struct(inference, target, pointee)
 			       ? PROOF_AHEAD

@@ -108,6 +108,22 @@ static bool is_part(const struct inference *inference, const struct hint *hint)
 	return pool_hints_is_part(inference, hint) || pool_arrays_begin(inference, hint);
 }
 
+// Appends a part of which none was known at its place.
+HEAP_MUST_CHECK
+static struct heap_error *append_part(struct inference *inference, uint64_t hash,
+				      const struct heap_part *part)
+{
+	struct pools *pools = &inference->pools;
+
+	HEAP_TRY(heap_reserve(pools->parts, pools->capacity, (size_t)pools->count + 1));
+	HEAP_TRY(
+		heap_array_append(&pools->first_edges, heap_edge_from(&inference->capture->snapshot,
+								      part->object, part->offset)));
+	HEAP_TRY(heap_hash_add(&pools->by_place, hash, pools->count));
+	pools->parts[pools->count++] = *part;
+	return NULL;
+}
+
 // Notes the part that a hint names. Its slots are followed once all hints of the same level have
 // been applied, since their order differs between runs.
 HEAP_MUST_CHECK
@@ -126,9 +142,7 @@ static struct heap_error *add_part(struct inference *inference, const struct hin
 	uint32_t found = find_part(pools, hash, hint->object, offset);
 
 	if (found == HEAP_HASH_NONE) {
-		HEAP_TRY(heap_reserve(pools->parts, pools->capacity, (size_t)pools->count + 1));
-		HEAP_TRY(heap_hash_add(&pools->by_place, hash, pools->count));
-		pools->parts[pools->count++] = part;
+		HEAP_TRY(append_part(inference, hash, &part));
 		return note_changed(pools, pools->count - 1);
 	}
 
@@ -492,9 +506,7 @@ struct heap_error *pools_add_array(struct inference *inference, const struct hea
 	uint64_t hash = heap_hash_pair(array->object, array->offset);
 
 	HEAP_TRY(prepare(inference));
-	HEAP_TRY(heap_reserve(pools->parts, pools->capacity, (size_t)pools->count + 1));
-	HEAP_TRY(heap_hash_add(&pools->by_place, hash, pools->count));
-	pools->parts[pools->count++] = *array;
+	HEAP_TRY(append_part(inference, hash, array));
 	pools->is_pool[array->object] = true;
 	claims->rank[array->object] = claims->name_rank[array->object] = RANK_EMBEDDED;
 	claims->changes++;
@@ -611,6 +623,7 @@ void pools_deinit(struct pools *pools)
 	free(pools->changed);
 	free(pools->is_pool_kind);
 	free(pools->parts);
+	heap_array_deinit(&pools->first_edges);
 	heap_hash_table_deinit(&pools->by_place);
 	pool_summaries_clear(&pools->summaries);
 }

@@ -9,6 +9,7 @@
 
 #include "dumper/writer/infer/layout.h"
 #include "dumper/writer/infer/pool_hints.h"
+#include "lib/base/array.h"
 #include "lib/base/hash_table.h"
 
 struct inference;
@@ -17,6 +18,7 @@ struct inference;
 struct pools {
 	struct heap_part *parts; /**< [count] as they were found */
 	uint32_t count, capacity;
+	struct HEAP_ARRAY(uint32_t) first_edges; /**< [count] pools_first_edge() */
 	uint32_t *changed; /**< [changed_count] parts that have not been followed yet */
 	uint32_t changed_count, changed_capacity;
 	struct heap_hash_table by_place; /**< the parts by object and offset */
@@ -60,6 +62,12 @@ static inline bool pools_have_kind(const struct pools *pools, uint32_t kind)
 static inline bool pools_have(const struct pools *pools, heap_object_id object)
 {
 	return pools->is_pool && pools->is_pool[object];
+}
+
+/** The first edge of the block that is not before a part: each pass over the parts asks for it. */
+static inline uint32_t pools_first_edge(const struct pools *pools, uint32_t part)
+{
+	return pools->first_edges.items[part];
 }
 
 /**

@@ -17,6 +17,7 @@ struct values {
 	heap_object_id object;
 	heap_type_id type;
 	uint64_t start, end; // in the object
+	uint32_t edge;       // the first one that is not before them
 	bool is_sure;
 	bool is_thin; // a template names what all of its void pointers lead to
 };
@@ -134,8 +135,7 @@ static struct heap_error *visit_values(struct void_search *search, const struct 
 	    end - values->start > MAX_FLEXIBLE)
 		end = values->start + MAX_FLEXIBLE;
 	HEAP_TRY(heap_repetitions_find(&inference->repetitions, values->type, &repetition));
-	for (uint32_t i = heap_edge_from(snapshot, values->object, values->start);
-	     i < snapshot->edge_first[values->object + 1]; i++) {
+	for (uint32_t i = values->edge; i < snapshot->edge_first[values->object + 1]; i++) {
 		uint64_t offset = snapshot->edge_slot[i] * UINT64_C(8), first_place, value;
 		heap_object_id target = snapshot->edge_target[i];
 		const struct heap_slots *slots;
@@ -196,6 +196,7 @@ HEAP_MUST_CHECK
 static struct heap_error *visit_objects(struct void_search *search, void_visitor *visit)
 {
 	struct inference *inference = search->inference;
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
 	size_t types = inference->layouts.types->count;
 	CLEANUP(holders_deinit) struct holders holders = { 0 };
 
@@ -212,6 +213,7 @@ static struct heap_error *visit_objects(struct void_search *search, void_visitor
 		HEAP_TRY(visit_values(
 			search,
 			&(struct values){ i, type, prefix, prefix + inference_size(inference, i),
+					  heap_edge_from(snapshot, i, prefix),
 					  names_is_sure(&inference->capture->names, i),
 					  is_thin(inference, type) },
 			visit));
@@ -236,7 +238,8 @@ struct heap_error *void_visits_all(struct void_search *search, void_visitor *vis
 			continue;
 		HEAP_TRY(visit_values(search,
 				      &(struct values){ part->object, part->type, part->offset,
-							part->offset + size, false,
+							part->offset + size,
+							pools_first_edge(pools, i), false,
 							is_thin(inference, part->type) },
 				      visit));
 	}
