@@ -72,15 +72,16 @@ struct part {
 
 // --- a piece -----------------------------------------------------------------
 
-static bool is_head(const struct edges_listener *listener, uint32_t slot, uint64_t word)
-{
-	return slot < listener->head && word >= listener->modules_start &&
-	       word < listener->modules_end && word % 8 == 0;
-}
-
 static bool is_code(const struct edges_listener *listener, uint64_t word)
 {
 	return word >= listener->code_start && word < listener->code_end;
+}
+
+// Data that is pointed to is aligned. Functions are not, where the compiler does not optimize, or optimizes for size.
+static bool is_head(const struct edges_listener *listener, uint32_t slot, uint64_t word)
+{
+	return slot < listener->head && word >= listener->modules_start &&
+	       word < listener->modules_end && (word % 8 == 0 || is_code(listener, word));
 }
 
 HEAP_MUST_CHECK
