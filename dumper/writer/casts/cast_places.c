@@ -68,6 +68,27 @@ static struct heap_error *find_frame_base(struct cast_places *places,
 }
 
 HEAP_MUST_CHECK
+static struct heap_error *append(struct cast_places *places, struct cast_place place, uint64_t low,
+				 uint64_t high)
+{
+	place.low = low;
+	place.high = high;
+	return places->list.count < MAX_PLACES ? heap_array_append(&places->list, place) : NULL;
+}
+
+// Adds a place for all of a variable's code: a register has something else outside of it.
+HEAP_MUST_CHECK
+static struct heap_error *append_default(struct cast_places *places, const struct cast_place *place,
+					 const struct cast_variable *variable)
+{
+	if (!variable->ranges)
+		return append(places, *place, 0, UINT64_MAX);
+	for (uint32_t i = 0; i < variable->range_count; i++)
+		HEAP_TRY(append(places, *place, variable->ranges[i].low, variable->ranges[i].high));
+	return NULL;
+}
+
+HEAP_MUST_CHECK
 static struct heap_error *add(struct cast_places *places,
 			      const struct heap_dwarf_locations *locations,
 			      const struct cast_variable *variable,
@@ -76,8 +97,6 @@ static struct heap_error *add(struct cast_places *places,
 	struct heap_dwarf_expression expression =
 		heap_dwarf_locations_expression(locations, location);
 	struct cast_place place = {
-		.low = location->is_default ? 0 : location->low,
-		.high = location->is_default ? UINT64_MAX : location->high,
 		.type = variable->type,
 		.reg = find_register(expression),
 		.roles = variable->roles,
@@ -89,7 +108,8 @@ static struct heap_error *add(struct cast_places *places,
 			return NULL;
 		place.offset = places->frame_base + (int64_t)expression.operations->operands[0];
 	}
-	return places->list.count < MAX_PLACES ? heap_array_append(&places->list, place) : NULL;
+	return location->is_default ? append_default(places, &place, variable)
+				    : append(places, place, location->low, location->high);
 }
 
 static int compare(const void *left, const void *right)

@@ -9,6 +9,7 @@
 
 #include "dumper/writer/casts/moves.h"
 #include "lib/base/array.h"
+#include "lib/dwarf/dwarf_code_unit.h"
 #include "lib/dwarf/dwarf_location.h"
 
 #include <stdbool.h>
@@ -22,6 +23,9 @@ struct cast_variable {
 	uint64_t place; /**< of its DIE */
 	uint64_t type;  /**< place of its type */
 	uint8_t roles;  /**< enum cast_role */
+	/** The code that it belongs to, of a block or an inlined call; NULL: all of the function. */
+	const struct heap_dwarf_code_range *ranges; /**< [range_count] */
+	uint32_t range_count;
 };
 
 /** Where one is in [low, high). */

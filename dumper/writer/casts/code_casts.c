@@ -106,9 +106,14 @@ static unsigned find_variables(struct search *search, const struct heap_dwarf_co
 
 	search->variables.count = 0;
 	for (uint32_t i = scope->first_variable; i < scope->end_variable && !search->error; i++) {
+		const struct heap_dwarf_code_scope *own = &unit->scopes[unit->variables[i].scope];
 		struct cast_variable variable = { .place = unit->variables[i].place };
 		struct heap_dwarf_description entry;
 
+		if (own != scope && own->range_count > 0) {
+			variable.ranges = &unit->ranges[own->first_range];
+			variable.range_count = own->range_count;
+		}
 		if (!worked(search, heap_dwarf_code_describe(search->code, variable.place, &entry)))
 			continue;
 		variable.type = entry.type;
