@@ -10,10 +10,11 @@
 #include <sys/mman.h>
 
 enum {
-	TABLE_WORDS = 64,  // of a table, that are read
-	NESTED_WORDS = 40, // of a table that a table leads to
-	MIN_FUNCTIONS = 2, // in a table
-	MIN_BLOCKS = 2,    // that point to a table
+	TABLE_WORDS = 64,    // of a table, that are read
+	NESTED_WORDS = 40,   // of a table that a table leads to
+	MIN_FUNCTIONS = 2,   // in a table
+	MIN_IN_VARIABLE = 1, // in one that is a variable: a class may have but a destructor
+	MIN_BLOCKS = 2,      // that point to a table
 	MAX_FUNCTIONS = 1 << 14,
 	LOCAL_WEIGHT = 1,
 };
@@ -174,6 +175,19 @@ static uint64_t find_extent(const struct search *search, uint64_t address, heap_
 	return symbol->address + module->bias + symbol->size - address;
 }
 
+// True if a variable of the program's begins at an address, and no larger one than a table.
+static bool is_variable(const struct search *search, uint64_t address)
+{
+	const struct module *module = modules_find(&search->capture->modules, address);
+	const struct heap_symbol *symbol =
+		module && module->elf ? heap_elf_find_symbol(module->elf, HEAP_SYMBOL_OBJECT,
+							     address - module->bias)
+				      : NULL;
+
+	return symbol && symbol->address + module->bias == address && symbol->size > 0 &&
+	       symbol->size <= TABLE_WORDS * 8;
+}
+
 static uint32_t read_words(const struct search *search, uint64_t address, uint64_t extent,
 			   uint64_t *words, uint32_t most)
 {
@@ -214,7 +228,7 @@ static struct heap_error *add_table(struct search *search, struct method_tables 
 			   words, TABLE_WORDS);
 	for (uint32_t i = 0; i < count; i++)
 		functions += is_code(search, words[i]);
-	if (functions < MIN_FUNCTIONS)
+	if (functions < (is_variable(search, word->word) ? MIN_IN_VARIABLE : MIN_FUNCTIONS))
 		return NULL;
 	for (uint32_t i = 0; i < count; i++) {
 		if (is_code(search, words[i]))

@@ -8,6 +8,8 @@
  *
  *	block ─▶ table ─▶ dict_dealloc(struct dict *), dict_length(struct object *)...
  *
+ * One function is enough in a variable of the program's: a class of objects may have but a destructor.
+ *
  * The functions know the type of their receiver: that of the first parameter, or of the local variable
  * that it is cast to. So debug information limits the types of the blocks.
  *
