@@ -175,6 +175,12 @@ struct layout_wholes layouts_flexible_wholes(const struct layouts *layouts, heap
 					     uint64_t offset, uint64_t size);
 
 /**
+ * True for a struct that has numbers with fractions alone, as points and colours are. It has nothing that tells what
+ * goes on behind it: more of its kind, mostly.
+ */
+bool layouts_has_fractions_alone(const struct layouts *layouts, heap_type_id id);
+
+/**
  * True for a struct of nothing but pointers to its own kind: the link of a list, of free blocks for one, which
  * lies over memory that is something else. It is never what an array is made of.
  */

@@ -178,9 +178,9 @@ static void find_beginnings(const struct layouts *layouts, struct beginnings *be
 		      compare_beginnings);
 }
 
-// True for a struct that has numbers with fractions alone. It has nothing that tells what goes on behind it.
-static bool has_fractions_alone(const struct heap_types *types, heap_type_id id)
+bool layouts_has_fractions_alone(const struct layouts *layouts, heap_type_id id)
 {
+	const struct heap_types *types = layouts->types;
 	const struct heap_type *type = &types->types[id];
 
 	for (uint32_t i = 0; i < type->members; i++) {
@@ -243,7 +243,7 @@ static struct heap_error *add_headers(struct layouts *layouts)
 			continue;
 		for (size_t j = 0; j < end - i; j++) {
 			if (run[j].members == types->types[run[j].type].members &&
-			    !has_fractions_alone(types, run[j].type))
+			    !layouts_has_fractions_alone(layouts, run[j].type))
 				HEAP_TRY(add_header(layouts, run, end - i, run[j].type));
 		}
 	}

@@ -208,11 +208,13 @@ static bool is_rival(const struct inference *inference, const struct content *co
 }
 
 // True if a type has pointers, and not to its own kind alone, as the nodes of lists and trees do: those are
-// parts of blocks, and no arrays are made of them.
+// parts of blocks, and no arrays are made of them. Points and colours are in arrays, too.
 static bool may_be_element(const struct layouts *layouts, heap_type_id type)
 {
 	const struct heap_slots *slots = heap_slot_table_get(&layouts->slots, type);
 
+	if (layouts_has_fractions_alone(layouts, type))
+		return true;
 	for (uint32_t i = 0; slots && i < slots->count; i++) {
 		if (slots->list[i].pointee != type)
 			return true;
