@@ -13,6 +13,7 @@ enum {
 	MIN_MEASURED = 8, // targets, for their lengths to count
 	MIN_EQUAL = 16,   // targets of one size, for their lengths to count
 	MIN_VOTERS = 5,   // targets with a name, for the others to have it
+	MIN_FEW = 3,      // where contents speak for all others
 	AGREEING = 95,    // per cent of them
 	MIN_HANDLED = 8,  // targets, for a callback to tell their type by its size alone
 };
@@ -110,6 +111,60 @@ static bool find_texts(const struct void_search *search, struct void_place *plac
 	return numbers * 2 < place->kept;
 }
 
+// Targets that may be of a type.
+struct agreement {
+	uint32_t agreeing; // no content, hint or name contradicts
+	uint32_t proving;  // content speaks for it, too
+	uint32_t sized;    // or their sizes are exact
+};
+
+static struct agreement count_agreement(const struct void_search *search,
+					const struct void_place *place, heap_type_id type)
+{
+	const struct inference *inference = search->inference;
+	struct agreement result = { 0 };
+
+	for (uint32_t i = 0; i < place->kept; i++) {
+		heap_object_id target = place->samples[i].target;
+		struct layout_claim claim = inference_fit(inference, type, target);
+		struct content content;
+		int score;
+
+		if (claim.fit == LAYOUT_NONE || claim.elements != 1 ||
+		    hints_ask(inference, target, type) == VERDICT_AGAINST ||
+		    (claims_are_good(&inference->claims, target) &&
+		     inference_type(inference, target) != type))
+			continue;
+		content_read(inference, target, search->words, &content);
+		score = content_score(inference, &content, type, 1);
+		result.agreeing += score >= 0;
+		result.proving += score > 0;
+		result.sized += score > 0 || inference_slack(inference, target) == 0;
+	}
+	return result;
+}
+
+// True if nearly all targets may be of a type. Where sizes are not exact, contents speak for it, or there are many.
+static bool may_all_be(const struct void_search *search, const struct void_place *place,
+		       heap_type_id type)
+{
+	const struct agreement agreement = count_agreement(search, place, type);
+
+	return (agreement.sized > 0 || place->kept >= MIN_HANDLED) &&
+	       are_enough(agreement.agreeing, place->kept, AGREEING);
+}
+
+// True if few targets have a name, but all of these the same, and the contents of nearly all others speak for it.
+static bool are_few_right(const struct void_search *search, struct void_place *place,
+			  uint32_t voters, uint32_t votes)
+{
+	place->is_few = search->by_content && voters >= MIN_FEW && votes == voters &&
+			layouts_is_compound(&search->inference->layouts, place->length.type) &&
+			are_enough(count_agreement(search, place, place->length.type).proving,
+				   place->kept, AGREEING);
+	return place->is_few;
+}
+
 // Finds the type of nearly all targets that have a name.
 static bool find_vote(const struct void_search *search, struct void_place *place)
 {
@@ -132,36 +187,10 @@ static bool find_vote(const struct void_search *search, struct void_place *place
 			 claims_are_good(&inference->claims, place->samples[i].target);
 	place->length.type = elected;
 	place->is_partial = voters < place->kept;
-	return voters >= MIN_VOTERS && voters * 2 >= place->kept &&
-	       are_enough(votes, voters, AGREEING) &&
+	if (voters * 2 < place->kept)
+		return are_few_right(search, place, voters, votes);
+	return voters >= MIN_VOTERS && are_enough(votes, voters, AGREEING) &&
 	       layouts_is_compound(&inference->layouts, elected);
-}
-
-// True if nearly all targets may be of a type. Where sizes are not exact, contents speak for it, or there are many.
-static bool may_all_be(const struct void_search *search, const struct void_place *place,
-		       heap_type_id type)
-{
-	const struct inference *inference = search->inference;
-	uint32_t agreeing = 0, proving = 0;
-
-	for (uint32_t i = 0; i < place->kept; i++) {
-		heap_object_id target = place->samples[i].target;
-		struct layout_claim claim = inference_fit(inference, type, target);
-		struct content content;
-		int score;
-
-		if (claim.fit == LAYOUT_NONE || claim.elements != 1 ||
-		    hints_ask(inference, target, type) == VERDICT_AGAINST ||
-		    (claims_are_good(&inference->claims, target) &&
-		     inference_type(inference, target) != type))
-			continue;
-		content_read(inference, target, search->words, &content);
-		score = content_score(inference, &content, type, 1);
-		agreeing += score >= 0;
-		proving += score > 0 || inference_slack(inference, target) == 0;
-	}
-	return (proving > 0 || place->kept >= MIN_HANDLED) &&
-	       are_enough(agreeing, place->kept, AGREEING);
 }
 
 // True if a type is what has the pointer, or a part of that: functions get such, too. What std::function calls gets the
@@ -513,5 +542,7 @@ struct layout_claim void_meanings_fit(const struct void_search *search,
 	if (claim.fit == LAYOUT_NONE)
 		return none;
 	content_read(inference, target, search->words, &content);
-	return content_score(inference, &content, claim.type, claim.elements) >= 0 ? claim : none;
+	return content_score(inference, &content, claim.type, claim.elements) >= place->is_few
+		       ? claim
+		       : none;
 }

@@ -8,6 +8,10 @@
 
 #include <stdlib.h>
 
+enum {
+	HEAD_DEPTH = 2, // from a node to its pointer in an array, and to the table that has that
+};
+
 static void release(struct void_search *search)
 {
 	heap_array_deinit(&search->places);
@@ -93,20 +97,24 @@ static uint64_t read_context(const struct void_search *search, const struct void
 static const struct void_place *find_telling(const struct void_search *search,
 					     const struct void_pointer *pointer)
 {
-	const struct void_place *all = find_place(search, pointer, 0), *place = all;
+	const struct void_place *all = find_place(search, pointer, 0), *place = all, *narrow;
 	uint64_t callback = 0;
 
 	if (place && is_open(place)) {
 		callback = read_callback(search, place, pointer);
 		place = callback ? find_place(search, pointer, callback) : NULL;
 	}
-	if (all && (!place || place->meaning == MEANS_NOTHING)) {
+	if (place && !is_told(place))
+		place = NULL;
+	if (all && (!place || (place == all && is_unclear(all)))) {
 		if (all->meaning == MEANS_CAST)
 			return all;
 		callback = read_context(search, pointer);
-		place = callback ? find_place(search, pointer, callback) : NULL;
+		narrow = callback ? find_place(search, pointer, callback) : NULL;
+		if (narrow && is_told(narrow))
+			place = narrow;
 	}
-	return place && place->meaning != MEANS_NOTHING ? place : NULL;
+	return place;
 }
 
 // Keeps a target as a sample if it is one in so many. When there is no room, most of the samples go.
@@ -227,6 +235,38 @@ static struct heap_error *divide_places(struct void_search *search)
 	return find_meanings(search, count);
 }
 
+// True if a type has pointers, and all that are not to functions lead to containers.
+static bool holds_containers(const struct inference *inference, const uint8_t *is_container,
+			     heap_type_id type)
+{
+	const struct heap_slots *slots = heap_slot_table_get(&inference->layouts.slots, type);
+	bool has_any = false;
+
+	for (uint32_t i = 0; slots && i < slots->count; i++) {
+		heap_type_id pointee = slots->list[i].pointee;
+
+		if (inference->layouts.types->types[pointee].kind == HEAP_TYPE_FUNCTION)
+			continue;
+		if (!is_container[layouts_strip(&inference->layouts, pointee)])
+			return false;
+		has_any = true;
+	}
+	return has_any;
+}
+
+// The heads of containers have no void pointers themselves: those of lists lead to their first nodes, those of hash
+// tables to arrays of pointers to these.
+static void add_heads(const struct inference *inference, uint8_t *is_container)
+{
+	heap_type_id count = inference->layouts.types->count;
+
+	for (int depth = 0; depth < HEAD_DEPTH; depth++) {
+		for (heap_type_id id = 1; id < count; id++)
+			is_container[id] =
+				is_container[id] || holds_containers(inference, is_container, id);
+	}
+}
+
 // Tells those that are left apart by their contexts.
 HEAP_MUST_CHECK
 static struct heap_error *divide_by_context(struct void_search *search)
@@ -239,6 +279,7 @@ static struct heap_error *divide_by_context(struct void_search *search)
 	for (heap_type_id id = 1; id < types; id++)
 		is_container[id] =
 			search->voids[id] == VOIDS_SOME || search->voids[id] == VOIDS_IDLE;
+	add_heads(search->inference, is_container);
 	void_visits_narrow(search, is_unclear);
 	if (!search->has_holders)
 		return NULL;
