@@ -17,7 +17,8 @@ enum heap_dwarf_variable_flags {
 
 /**
  * Address of a thread-local variable that only its symbol locates: gcc and clang give it no
- * DW_AT_location on aarch64. Variables that the compiler left out look the same, but have no symbol.
+ * DW_AT_location on aarch64. Variables that the compiler left out look the same, but have no symbol; a part of what
+ * such a pointer led to may have one, which begins with its name.
  */
 #define HEAP_DWARF_NO_ADDRESS UINT64_MAX
 

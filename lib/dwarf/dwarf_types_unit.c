@@ -575,16 +575,11 @@ struct heap_error *heap_unit_reader_stub(struct heap_unit_reader *reader, uint64
 // functions are left out, since most of them are optimised away.
 static bool is_unlocated(struct heap_unit_reader *reader, const struct heap_dwarf_die *entry)
 {
-#if defined(__aarch64__)
 	uint32_t scope = top(reader)->scope;
 
 	return !(entry->has &
 		 (HEAP_DWARF_HAS_LOCATION | HEAP_DWARF_HAS_VALUE | HEAP_DWARF_IS_DECLARATION)) &&
 	       !entry->location_size && (scope == 0 || reader->scopes[scope].name != 0);
-#else
-	(void)reader, (void)entry;
-	return false;
-#endif
 }
 
 HEAP_MUST_CHECK

@@ -2,6 +2,7 @@
 #include "dumper/writer/scan/globals.h"
 
 #include "dumper/writer/scan/gaps.h"
+#include "dumper/writer/scan/promoted.h"
 #include "dumper/writer/scan/thread_storage.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/demangle.h"
@@ -123,6 +124,20 @@ static struct heap_error *find_pointer(void *context, uint64_t address, const ui
 	return NULL;
 }
 
+// Gives a symbol the type of what it stands for.
+static void promote(struct capture *capture, const struct module *module,
+		    const struct heap_symbol *symbol, struct heap_root *root)
+{
+	const struct promoted promoted = promoted_find(module, symbol);
+
+	if (!promoted.variable)
+		return;
+	root->type = module->type_map[promoted.type];
+	root->file = strings_add(&capture->strings,
+				 heap_types_string(&module->debug.types, promoted.variable->file));
+	root->line = promoted.variable->line;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *add_symbol(struct capture *capture, const struct module *module,
 				     const struct heap_symbol *symbol)
@@ -147,6 +162,7 @@ static struct heap_error *add_symbol(struct capture *capture, const struct modul
 		.frame = HEAP_NO_INDEX,
 	};
 
+	promote(capture, module, symbol, &root);
 	return add_variable(capture, &root);
 }
 
@@ -230,21 +246,6 @@ static bool is_located(const struct module *module, uint64_t offset)
 	return false;
 }
 
-// The variable of that name that debug information does not locate, or NULL.
-static const struct heap_dwarf_variable *find_unlocated(const struct module *module,
-							const char *name)
-{
-	// They come last.
-	for (uint32_t i = module->debug.variable_count;
-	     i-- > 0 && module->debug.variables[i].address == HEAP_DWARF_NO_ADDRESS;) {
-		const struct heap_dwarf_variable *variable = &module->debug.variables[i];
-
-		if (strcmp(heap_types_string(&module->debug.types, variable->name), name) == 0)
-			return variable;
-	}
-	return NULL;
-}
-
 // True if another file has a thread-local variable of this name: which of them has which type?
 static bool is_ambiguous(const struct module *module, const struct heap_symbol *symbol)
 {
@@ -265,8 +266,9 @@ static struct heap_error *add_thread_local_symbol(struct capture *capture,
 						  const struct heap_symbol *symbol)
 {
 	CLEANUP_FREE char *name = heap_demangle(symbol->name);
-	const struct heap_dwarf_variable *variable =
-		name && !is_ambiguous(module, symbol) ? find_unlocated(module, name) : NULL;
+	const struct heap_dwarf_variable *variable = name && !is_ambiguous(module, symbol)
+							     ? promoted_find_unlocated(module, name)
+							     : NULL;
 	struct heap_root root = {
 		.name = strings_add(&capture->strings, name),
 		.module = module_index(capture, module),
@@ -275,6 +277,8 @@ static struct heap_error *add_thread_local_symbol(struct capture *capture,
 
 	if (variable)
 		root = describe_variable(capture, module, variable);
+	else
+		promote(capture, module, symbol, &root);
 	if (root.size == 0 || root.size > symbol->size)
 		root.size = symbol->size;
 	return add_thread_local(capture, root, storage, symbol->address);
