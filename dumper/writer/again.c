@@ -308,7 +308,7 @@ static struct heap_error *count_heads(const struct capture *capture, struct head
 
 			if (mapping && (mapping->protection & PROT_EXEC))
 				head_words_note_code(heads, i);
-			else if (mapping)
+			if (mapping)
 				HEAP_TRY(head_words_count(heads, words[j]));
 		}
 		progress_step();

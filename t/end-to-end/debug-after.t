@@ -110,6 +110,18 @@ SKIP: {
     $program->finish;
 }
 
+# Callbacks tell what the void pointers beside them lead to.
+SKIP: {
+    my ($stripped, $whole, $debug) = build_apart('alarms', '-O2');
+    my $program = Heapsh->start($stripped, bare => 1);
+    my $file = "$directory/alarms.snap";
+    my $said = `$build/heapsnap attach --file $file @{[$program->pid]} 2>&1`;
+    $program->finish;
+    skip "attaching failed: $said", 1 unless -s $file;
+    is Heapsh::ask_json($file, "--debug=$debug", 'find', '--count', 'type', "struct $_")->{count}, 40,
+        "attached to, callbacks tell each $_" for qw(lamp bell);
+}
+
 # Only a file of the library's name is the library: the variables of others hold what they hold.
 {
     my ($stripped, $whole, $debug) = build_apart('shapes', '-O0');
