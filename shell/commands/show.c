@@ -20,6 +20,7 @@
 
 enum {
 	SHORT_CONTENT = 16 << 20, // bytes read of an object, without --all
+	MAX_ADDED = 15,           // bytes that an allocator rounds a request up by
 	SHORT_EDGES = 16,         // pointers of an object without a type, likewise
 	LEAST_LINES = 16,         // for values, on a small screen
 	FILE_LINES = 100,         // the same where there is no screen
@@ -227,18 +228,47 @@ static bool has_layout(const struct heap_snapshot *snapshot, heap_object_id obje
 	return heap_types_size(&snapshot->types, snapshot->type[object]) > 0;
 }
 
-// Tells what is left of an object behind a header of which alone the type is known.
-static void show_uncovered(struct session *session, heap_object_id object)
+// The bytes behind the only value of an object, but for what an allocator may have added.
+static uint64_t bytes_behind(const struct heap_snapshot *snapshot, heap_object_id object)
+{
+	heap_type_id type = snapshot->type[object];
+	uint64_t size = snapshot->size[object], covered = heap_types_size(&snapshot->types, type);
+	uint64_t most = snapshot->info.origin == HEAP_ORIGIN_LIBRARY ? 0 : MAX_ADDED;
+
+	return covered == 0 || covered + most >= size || snapshot->elements[object] > 1 ||
+			       heap_types_flexible(&snapshot->types, type, NULL, NULL) ||
+			       heap_snapshot_part_count(snapshot, object) > 0
+		       ? 0
+		       : size - covered;
+}
+
+static bool are_zeros(const uint8_t *bytes, uint64_t count)
+{
+	for (uint64_t i = 0; i < count; i++) {
+		if (bytes[i] != 0)
+			return false;
+	}
+	return true;
+}
+
+// Tells what is left of an object behind a struct of which alone the type is known, and shows it if there is anything.
+static void show_behind(struct session *session, heap_object_id object, const struct value *value,
+			enum value_limit limit)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
-	uint64_t bytes = heap_types_uncovered(&snapshot->types, snapshot->type[object],
-					      snapshot->elements[object], snapshot->size[object]);
+	uint64_t bytes = bytes_behind(snapshot, object), start = snapshot->size[object] - bytes;
+	bool is_uncovered =
+		heap_types_uncovered(&snapshot->types, snapshot->type[object],
+				     snapshot->elements[object], snapshot->size[object]) > 0;
+	bool has_any = value->kept > start && !are_zeros(value->bytes + start, value->kept - start);
 
-	if (bytes == 0 || heap_snapshot_part_count(snapshot, object) > 0)
+	if (bytes == 0 || (!is_uncovered && !has_any))
 		return;
 	output_text(session->output, "  the other %s are not known\n",
 		    describe_bytes(session, bytes));
 	output_number(session->output, "unknown_bytes", bytes);
+	if (has_any)
+		value_print_bytes_from(session, value, start, "bytes_behind", 2, limit);
 }
 
 // Prints the members of the struct with which an object begins, of which nothing else is known.
@@ -276,7 +306,7 @@ static void print_value(const struct shown *shown)
 	}
 	if (has_layout(snapshot, shown->object))
 		show_typed(session, shown->object, shown->value, shown->limit);
-	show_uncovered(session, shown->object);
+	show_behind(session, shown->object, shown->value, shown->limit);
 	pool_print_parts(session, shown->object, shown->limit);
 	if (!has_layout(snapshot, shown->object) &&
 	    heap_snapshot_part_count(session->snapshot, shown->object) == 0) {
@@ -573,6 +603,7 @@ const struct command show_command = {
 		"  show --hex $1         the bytes; with --all also more than the first 256\n"
 		"  show --raw $1         the raw bytes, for a file or a pipe\n\n"
 		"A pool shows its parts; an address inside it stands for the part there.\n"
+		"What lies behind a struct that is smaller than its object is shown as bytes.\n"
 		"The backtrace is the object's own, or that of the first of its site and size.",
 	.run = show_run,
 	.words = WORDS_OBJECT,

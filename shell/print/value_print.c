@@ -659,32 +659,38 @@ void value_print_characters(struct session *session, const struct value *value, 
 void value_print_bytes(struct session *session, const struct value *value, int indent,
 		       enum value_limit limit)
 {
+	value_print_bytes_from(session, value, 0, "bytes", indent, limit);
+}
+
+void value_print_bytes_from(struct session *session, const struct value *value, uint64_t offset,
+			    const char *key, int indent, enum value_limit limit)
+{
 	struct output *output = session->output;
-	uint64_t shown =
-		limit == VALUE_SHORT && value->kept > SHORT_BYTES ? SHORT_BYTES : value->kept;
+	uint64_t kept = value->kept > offset ? value->kept - offset : 0;
+	uint64_t shown = limit == VALUE_SHORT && kept > SHORT_BYTES ? SHORT_BYTES : kept;
+	const uint8_t *bytes = value->bytes + offset;
 	char *hex = session_allocate(session, shown * 2 + 1);
 
 	for (uint64_t at = 0; at < shown; at += 16) {
 		char text[17] = "";
 
-		output_text(output, "%*s%04" PRIx64 " ", indent, "", at);
+		output_text(output, "%*s%04" PRIx64 " ", indent, "", offset + at);
 		for (uint64_t i = at; i < at + 16; i++) {
 			if (i < shown) {
-				uint8_t byte = value->bytes[i];
-
-				output_text(output, " %02x", byte);
-				text[i - at] = byte >= 0x20 && byte < 0x7f ? (char)byte : '.';
+				output_text(output, " %02x", bytes[i]);
+				text[i - at] =
+					bytes[i] >= 0x20 && bytes[i] < 0x7f ? (char)bytes[i] : '.';
 			} else {
 				output_text(output, "   ");
 			}
 		}
 		output_text(output, "  %s\n", text);
 	}
-	if (shown < value->kept)
+	if (shown < kept)
 		output_text(output, "%*s… %" PRIu64 " more bytes (--all shows them)\n", indent, "",
-			    stored_of(value) - shown);
+			    stored_of(value) - offset - shown);
 	value_print_missing(session, value, indent);
 	for (uint64_t i = 0; hex && i < shown; i++)
-		sprintf(hex + i * 2, "%02x", value->bytes[i]);
-	output_string(output, "bytes", hex ? hex : "");
+		sprintf(hex + i * 2, "%02x", bytes[i]);
+	output_string(output, key, hex ? hex : "");
 }

@@ -75,4 +75,8 @@ void value_print_missing(struct session *session, const struct value *value, int
 void value_print_bytes(struct session *session, const struct value *value, int indent,
 		       enum value_limit limit);
 
+/** The same of those from an offset on. @param key  in JSON */
+void value_print_bytes_from(struct session *session, const struct value *value, uint64_t offset,
+			    const char *key, int indent, enum value_limit limit);
+
 #endif

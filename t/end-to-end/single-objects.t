@@ -15,6 +15,7 @@ my $source = <<'END';
 #include "dumper/heapsnap.h"
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 #include <vector>
 struct plain { int number; };
@@ -35,6 +36,7 @@ int main(int argc, char **argv)
 {
 	for (auto &pointer : plains)
 		pointer = new direct{};
+	memcpy((char *)plains[1] + 20, "behind", 6);
 	for (auto &pointer : firsts)
 		pointer = new second{};
 	for (int i = 0; i < 9; i++) {
@@ -65,7 +67,8 @@ for my $compiler (grep { has($_) } qw(g++ clang++)) {
             for map { @{ Heapsh::ask_json($file, 'find', 'type', "struct $_")->{objects} } } qw(plain first link pair);
         is_deeply \%count, \%expected, "$what: objects and arrays" or diag explain \%count;
         is Heapsh::ask_json($file, 'find', '--count', 'under-typed')->{count}, 27, 'the types of objects are the least part of them';
-        like scalar Heapsh::ask($file, 'show', 'plains[0]'), qr/^  number = 0\n  the other 36 B are not known$/m, 'which show tells';
+        like scalar Heapsh::ask($file, 'show', 'plains[0]'), qr/^  number = 0\n  the other 36 B are not known\n\z/m, 'which show tells';
+        like scalar Heapsh::ask($file, 'show', 'plains[1]'), qr/^  the other 36 B are not known\n  0004  00 .*\n  0014  62 65 68 69 6e 64 .*  behind\.+\n  0024  00 00 00 00 +\.{4}\n\z/m, 'and shows, if anything is there';
     }
 }
 done_testing;
