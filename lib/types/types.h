@@ -223,7 +223,7 @@ size_t heap_types_format(const struct heap_types *types, heap_type_id type, char
  * Finds types by name: "struct session", "session" (of any kind), "session_t", "char *". All
  * definitions of a name are found. Names of the C++ library match in their long and in their short form
  * (short_name.h). If there is no type of that name, it may be one of any namespace or class: "Product"
- * for shop::Product.
+ * for shop::Product; or spelled in another way (spelling.h): "list<unsigned>" for list<unsigned int>.
  *
  * @param name  exact, or a glob if it contains *, ? or [, except as in "char *[12]"
  * @param next  0, or the last result + 1 to continue

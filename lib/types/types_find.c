@@ -2,6 +2,7 @@
 #include "lib/types/types.h"
 
 #include "lib/types/short_name.h"
+#include "lib/types/spelling.h"
 #include "lib/types/types_index.h"
 
 #include <ctype.h>
@@ -59,7 +60,9 @@ struct pattern {
 	bool derived;     // may be the name of a pointer, an array, a struct without a name...
 	bool is_standard; // has template arguments, or is of std: the short form may match
 	bool unqualified; // matches names in any namespace
+	bool respelled;   // matches names that are spelled in another way
 	char short_bare[NAME_MAX_BYTES];
+	char spelling[HEAP_SPELLING_MAX];
 };
 
 static struct pattern parse(const char *name)
@@ -78,7 +81,18 @@ static struct pattern parse(const char *name)
 	result.is_standard =
 		result.glob || strchr(result.bare, '<') || strstr(result.bare, "std::");
 	heap_short_name(result.bare, result.short_bare, sizeof(result.short_bare));
+	if (!heap_spell(result.bare, strlen(result.bare), false, result.spelling))
+		result.spelling[0] = '\0';
 	return result;
+}
+
+// True if two names differ in their spelling alone: "unsigned" and "unsigned int".
+static bool matches_spelling(const struct pattern *pattern, const char *name)
+{
+	char text[HEAP_SPELLING_MAX];
+
+	return pattern->spelling[0] && heap_spell(name, strlen(name), false, text) &&
+	       strcmp(pattern->spelling, text) == 0;
 }
 
 static bool matches_text(const struct pattern *pattern, const char *wanted, const char *text)
@@ -91,7 +105,8 @@ static bool matches_bare(const struct pattern *pattern, const char *name)
 {
 	char text[NAME_MAX_BYTES];
 
-	if (matches_text(pattern, pattern->bare, name))
+	if (matches_text(pattern, pattern->bare, name) ||
+	    (pattern->respelled && matches_spelling(pattern, name)))
 		return true;
 	if (pattern->unqualified) {
 		for (const char *inner = heap_name_inside(name); inner;
@@ -164,16 +179,20 @@ static heap_type_id find_from(const struct pattern *pattern, const struct heap_t
 heap_type_id heap_types_find(const struct heap_types *types, const char *name, heap_type_id next)
 {
 	struct pattern pattern = parse(name);
-	heap_type_id found;
 
-	// The last result tells which names are being matched.
-	if (next <= 1 || matches(&pattern, types, next - 1)) {
+	for (int way = 0;; way++) {
+		bool is_last = way == 2;
+		heap_type_id found;
+
+		pattern.unqualified = way == 1;
+		pattern.respelled = is_last;
+		// The last result tells which names are being matched.
+		if (next > 1 && !is_last && !matches(&pattern, types, next - 1))
+			continue;
 		found = find_from(&pattern, types, next ? next : 1);
-		if (found != HEAP_NO_TYPE || next > 1)
+		if (found != HEAP_NO_TYPE || next > 1 || is_last)
 			return found;
 	}
-	pattern.unqualified = true;
-	return find_from(&pattern, types, next ? next : 1);
 }
 
 // --- pointer slots -------------------------------------------------------------------------

@@ -596,6 +596,30 @@ static void finds_by_name_keyword_and_glob(void **state)
 	assert_int_equal(find(""), HEAP_NO_TYPE);
 }
 
+static void finds_names_that_are_spelled_in_another_way(void **state)
+{
+	(void)state;
+	heap_type_id number = add(&types, HEAP_TYPE_BASE, "unsigned int", 4, 0);
+	heap_type_id gcc = add(&types, HEAP_TYPE_STRUCT, "pair<long unsigned int, const char*>", 16,
+			       HEAP_NO_TYPE);
+	heap_type_id clang =
+		add(&types, HEAP_TYPE_STRUCT, "pair<short, const char *>", 16, HEAP_NO_TYPE);
+	heap_type_id pointer = pointer_to(&types, gcc);
+
+	assert_int_equal(find("unsigned"), number);
+	assert_int_equal(find("pair<unsigned long, char const *>"), gcc);
+	assert_int_equal(find("struct pair<unsigned long,char const*> *"), pointer);
+	assert_int_equal(find("pair<short int, const char*>"), clang);
+	assert_int_equal(heap_types_find(&types, "pair<short int, const char*>", clang + 1),
+			 HEAP_NO_TYPE);
+	assert_int_equal(find("pair<unsigned short, const char*>"), HEAP_NO_TYPE);
+	// As it is written comes first.
+	heap_type_id same = add(&types, HEAP_TYPE_STRUCT, "pair<unsigned long, const char *>", 16,
+				HEAP_NO_TYPE);
+
+	assert_int_equal(find("pair<unsigned long, const char *>"), same);
+}
+
 // --- pointers ------------------------------------------------------------------------------
 
 static uint64_t slots[32];
@@ -721,6 +745,26 @@ static void slots_of_a_huge_array_are_few(void **state)
 	heap_slot_table_deinit(&table);
 }
 
+// Members of a union that lead to the same leave no choice.
+static void equal_slots_of_a_union_are_one(void **state)
+{
+	(void)state;
+	heap_type_id target = add(&types, HEAP_TYPE_STRUCT, "core", 32, HEAP_NO_TYPE);
+	heap_type_id rest = add(&types, HEAP_TYPE_STRUCT, "rest", 32, HEAP_NO_TYPE);
+	heap_type_id both = add(&types, HEAP_TYPE_UNION, "both", 8, HEAP_NO_TYPE);
+	heap_type_id any = add(&types, HEAP_TYPE_UNION, "any", 8, HEAP_NO_TYPE);
+	struct heap_slot_table table;
+
+	member(&types, both, "core", pointer_to(&types, target), 0);
+	member(&types, both, "end", pointer_to(&types, target), 0);
+	member(&types, any, "core", pointer_to(&types, target), 0);
+	member(&types, any, "rest", pointer_to(&types, rest), 0);
+	assert_null(heap_slot_table_init(&table, &types));
+	assert_int_equal(heap_slot_table_get(&table, both)->count, 1);
+	assert_int_equal(heap_slot_table_get(&table, any)->count, 2);
+	heap_slot_table_deinit(&table);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, two_tables, no_tables)
 
 UNIT_TESTS("types", TEST(strings_are_kept_once), TEST(strings_of_a_table_without_index_are_found),
@@ -734,6 +778,7 @@ UNIT_TESTS("types", TEST(strings_are_kept_once), TEST(strings_of_a_table_without
 	   TEST(sizes_go_through_typedefs_and_arrays), TEST(names_are_as_in_c),
 	   TEST(unnamed_structs_are_known_by_their_typedef), TEST(names_are_cut_as_snprintf_does),
 	   TEST(names_of_endless_types_end), TEST(finds_by_name_keyword_and_glob),
-	   TEST(visits_all_pointer_slots), TEST(visit_of_a_doubling_type_ends),
-	   TEST(a_single_element_is_flexible_behind_a_header), TEST(a_huge_array_is_flexible),
-	   TEST(slots_of_a_huge_array_are_few))
+	   TEST(finds_names_that_are_spelled_in_another_way), TEST(visits_all_pointer_slots),
+	   TEST(visit_of_a_doubling_type_ends), TEST(a_single_element_is_flexible_behind_a_header),
+	   TEST(a_huge_array_is_flexible), TEST(slots_of_a_huge_array_are_few),
+	   TEST(equal_slots_of_a_union_are_one))

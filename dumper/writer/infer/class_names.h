@@ -5,13 +5,7 @@
 /**
  * Finds types by their C++ names, in any of their spellings.
  *
- * A demangled symbol, gcc's debug information and clang's have three spellings of one type:
- *
- *	foo<char const*, unsigned long, 4ul>     the symbol's, demangled
- *	foo<const char*, long unsigned int, 4>   gcc's
- *	foo<const char *, unsigned long, 4>      clang's
- *
- * They are compared without spaces, qualifiers and suffixes, and with one order of words; with qualifiers where
+ * They are compared as spelling.h spells them; with qualifiers where
  * several names are alike without, as those of foo<int> and foo<const int>.
  */
 
