@@ -4,8 +4,6 @@
 #include "dumper/writer/base/progress.h"
 #include "dumper/writer/base/supervisor.h"
 #include "dumper/writer/infer/class_names.h"
-#include "dumper/writer/infer/containers.h"
-#include "dumper/writer/infer/template_nodes.h"
 #include "dumper/writer/infer/headers.h"
 #include "dumper/writer/infer/infer.h"
 #include "dumper/writer/infer/prune.h"
@@ -18,7 +16,6 @@
 #include "lib/base/cache_directory.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/path.h"
-#include "lib/types/virtual_bases.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -406,10 +403,7 @@ static struct heap_error *gather(struct again *again)
 	HEAP_TRY(take_backtraces(again));
 	HEAP_TRY(find_roots(again));
 	HEAP_TRY(functions_init(&capture->functions, &capture->image));
-	heap_types_resolve(&capture->snapshot.types);
-	HEAP_TRY(heap_virtual_bases_place(&capture->snapshot.types));
-	HEAP_TRY(containers_complete_types(&capture->snapshot.types));
-	HEAP_TRY(template_nodes_complete(&capture->snapshot.types));
+	HEAP_TRY(infer_complete_types(capture));
 	HEAP_TRY(sites_find(capture, &knowledge));
 	return infer(again);
 }

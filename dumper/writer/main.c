@@ -7,8 +7,6 @@
  */
 #include "dumper/writer/again.h"
 #include "dumper/writer/base/bounds.h"
-#include "dumper/writer/infer/containers.h"
-#include "dumper/writer/infer/template_nodes.h"
 #include "dumper/writer/infer/dead_words.h"
 #include "dumper/writer/infer/headers.h"
 #include "dumper/writer/output_file.h"
@@ -33,7 +31,6 @@
 #include "lib/base/open_files.h"
 #include "lib/base/parallel.h"
 #include "lib/base/standard_streams.h"
-#include "lib/types/virtual_bases.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -180,10 +177,7 @@ static struct heap_error *gather(struct capture *capture)
 	HEAP_TRY(find_edges(capture, classes, &heads));
 	HEAP_TRY(find_roots(capture));
 	HEAP_TRY(describe_functions(capture));
-	heap_types_resolve(&capture->snapshot.types);
-	HEAP_TRY(heap_virtual_bases_place(&capture->snapshot.types));
-	HEAP_TRY(containers_complete_types(&capture->snapshot.types));
-	HEAP_TRY(template_nodes_complete(&capture->snapshot.types));
+	HEAP_TRY(infer_complete_types(capture));
 	HEAP_TRY(sites_find(capture, &knowledge));
 	progress_begin(HEAPSNAP_PHASE_TYPES, capture->objects.count);
 	if (!classes)

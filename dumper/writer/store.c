@@ -384,7 +384,7 @@ struct heap_error *store_keep_types(struct capture *capture)
 
 	if (!needed || !map || !first)
 		return heap_error_out_of_memory();
-	HEAP_TRY(type_copies_find_first(types, first));
+	HEAP_TRY(type_copies_find_first(types, capture->first_copy, first));
 	HEAP_TRY(need_types(capture, first, needed));
 	HEAP_TRY(prune_types(types, needed, map, &kept));
 	heap_types_deinit(types);

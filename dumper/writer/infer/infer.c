@@ -11,6 +11,7 @@
 #include "dumper/writer/infer/bucket_tables.h"
 #include "dumper/writer/infer/class_claims.h"
 #include "dumper/writer/infer/conflicts.h"
+#include "dumper/writer/infer/containers.h"
 #include "dumper/writer/infer/counted.h"
 #include "dumper/writer/infer/inference.h"
 #include "dumper/writer/infer/larger_targets.h"
@@ -36,6 +37,7 @@
 #include "dumper/writer/infer/slabs.h"
 #include "dumper/writer/infer/smaller_targets.h"
 #include "dumper/writer/infer/tagged_slots.h"
+#include "dumper/writer/infer/template_nodes.h"
 #include "dumper/writer/infer/text_headers.h"
 #include "dumper/writer/infer/site_containers.h"
 #include "dumper/writer/infer/unaligned_texts.h"
@@ -43,6 +45,7 @@
 #include "dumper/writer/infer/void_pointers.h"
 
 #include "lib/base/cleanup.h"
+#include "lib/types/virtual_bases.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -612,6 +615,17 @@ static struct heap_error *infer(struct inference *inference, const heap_type_id 
 	HEAP_TRY(symbol_types_init(&inference->symbol_types, inference->capture, classes));
 	HEAP_TRY(prepare(inference, heads));
 	return run(inference, classes);
+}
+
+struct heap_error *infer_complete_types(struct capture *capture)
+{
+	struct heap_types *types = &capture->snapshot.types;
+
+	heap_types_resolve(types);
+	HEAP_TRY(heap_virtual_bases_place(types));
+	capture->first_copy = types->count;
+	HEAP_TRY(containers_complete_types(types));
+	return template_nodes_complete(types);
 }
 
 static void deinit_prefixes(struct inference *inference)

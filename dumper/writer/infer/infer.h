@@ -14,6 +14,10 @@
 #include "dumper/writer/scan/capture.h"
 #include "dumper/writer/scan/head_words.h"
 
+/** Completes the table of types, once all modules' types are in it. To be called before sites are found. */
+HEAP_MUST_CHECK
+struct heap_error *infer_complete_types(struct capture *capture);
+
 /**
  * Infers the types of blocks: fills the capture's type, elements and evidence, and marks the
  * edges and root edges that are typed slots.

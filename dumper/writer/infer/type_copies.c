@@ -252,30 +252,35 @@ struct heap_error *type_copies_change(struct type_copies *copies, heap_type_id t
 
 // --- the first of several -------------------------------------------------------------
 
-static bool have_same_members(const struct heap_types *types, const struct heap_type *one,
-			      const struct heap_type *other)
+// Members of a copy that are not copies themselves are as they were, unless the first version itself has been changed.
+static bool have_same_members(const struct heap_types *types, heap_type_id count,
+			      const struct heap_type *one, const struct heap_type *other)
 {
 	for (uint32_t i = 0; i < one->members; i++) {
 		const struct heap_member *a = &types->members[one->first_member + i];
 		const struct heap_member *b = &types->members[other->first_member + i];
 
-		if (a->name != b->name || a->offset != b->offset)
+		if (a->name != b->name || a->offset != b->offset ||
+		    (a->type != b->type && a->type < count && b->type < count))
 			return false;
 	}
 	return true;
 }
 
-static bool is_copy(const struct heap_types *types, heap_type_id id, heap_type_id other)
+// @param count  of types before the first copy
+static bool is_copy(const struct heap_types *types, heap_type_id count, heap_type_id id,
+		    heap_type_id other)
 {
 	const struct heap_type *one = &types->types[id], *first = &types->types[other];
 
-	return one->kind == first->kind && one->name == first->name && one->size == first->size &&
-	       one->file == first->file && one->line == first->line &&
-	       one->members == first->members && have_same_members(types, one, first);
+	return id >= count && one->kind == first->kind && one->name == first->name &&
+	       one->size == first->size && one->file == first->file && one->line == first->line &&
+	       one->members == first->members && have_same_members(types, count, one, first);
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *find_first_structs(const struct heap_types *types, heap_type_id *first)
+static struct heap_error *find_first_structs(const struct heap_types *types, heap_type_id count,
+					     heap_type_id *first)
 {
 	CLEANUP(heap_hash_table_deinit) struct heap_hash_table by_name = { 0 };
 
@@ -287,7 +292,7 @@ static struct heap_error *find_first_structs(const struct heap_types *types, hea
 		if (!heap_types_has_members(type) || type->name == 0 || type->size == 0)
 			continue;
 
-		uint32_t found = heap_hash_find(&by_name, hash, at, is_copy(types, id, at));
+		uint32_t found = heap_hash_find(&by_name, hash, at, is_copy(types, count, id, at));
 
 		if (found == HEAP_HASH_NONE)
 			HEAP_TRY(heap_hash_add(&by_name, hash, id));
@@ -297,11 +302,12 @@ static struct heap_error *find_first_structs(const struct heap_types *types, hea
 	return NULL;
 }
 
-struct heap_error *type_copies_find_first(const struct heap_types *types, heap_type_id *first)
+struct heap_error *type_copies_find_first(const struct heap_types *types, heap_type_id count,
+					  heap_type_id *first)
 {
 	CLEANUP(heap_hash_table_deinit) struct heap_hash_table by_target = { 0 };
 
-	HEAP_TRY(find_first_structs(types, first));
+	HEAP_TRY(find_first_structs(types, count, first));
 	for (heap_type_id id = 1; id < types->count; id++) {
 		const struct heap_type *type = &types->types[id];
 		heap_type_id target = type->kind == HEAP_TYPE_POINTER ? first[type->target] : id;

@@ -50,12 +50,14 @@ struct heap_error *type_copies_change(struct type_copies *copies, heap_type_id t
 
 /**
  * Finds the first version of each type, by which all have one name: of a struct that of which it is a copy, of a pointer
- * one to that.
+ * one to that. Structs of the program stay apart, even if they differ in nothing but what their pointers lead to.
  *
+ * @param count  of types before the first copy
  * @param first  [types->count] gets it; itself for all other types
  */
 HEAP_MUST_CHECK
-struct heap_error *type_copies_find_first(const struct heap_types *types, heap_type_id *first);
+struct heap_error *type_copies_find_first(const struct heap_types *types, heap_type_id count,
+					  heap_type_id *first);
 
 /** Adds a pointer type. @param target  what it leads to */
 HEAP_MUST_CHECK

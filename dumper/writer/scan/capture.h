@@ -41,6 +41,8 @@ struct capture {
 	struct heap_snapshot snapshot;
 	struct names names;     /**< of its objects: the columns ELEMENTS and EVIDENCE */
 	struct strings strings; /**< the snapshot's, until it is written */
+	heap_type_id
+		first_copy; /**< types from here on are not the program's own: infer_complete_types() */
 	struct modules modules;
 	struct objects objects;
 	struct backtraces backtraces;
