@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/infer/template_nodes.h"
 
+#include "dumper/writer/base/progress.h"
 #include "dumper/writer/infer/class_names.h"
 #include "dumper/writer/infer/type_copies.h"
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/hash_table.h"
+#include "lib/base/search.h"
 #include "lib/types/templates.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-	MAX_BASES = 8,     // one behind the other
-	LINK_MEMBERS = 8,  // of a struct whose members nodes repeat, at most
-	MAX_ARGUMENTS = 8, // of a template
-	MAX_PAIRS = 1 << 16,
+	MAX_BASES = 8,       // one behind the other
+	LINK_MEMBERS = 8,    // of a struct whose members nodes repeat, at most
+	MAX_ARGUMENTS = 8,   // of a template
+	MAX_PAIRS = 1 << 22, // of nodes and containers, that are compared
 };
 
 // How well a node goes with a container, best last.
@@ -39,17 +41,24 @@ struct match {
 	enum affinity affinity;
 };
 
+// An argument of an instance of a template.
+struct argument {
+	uint64_t hash;
+	heap_type_id instance;
+};
+
 struct search {
 	struct heap_types *types;
 	const struct class_names *names;
 	uint8_t *
 		is_open; // [count] nonzero: structs that others than instances of templates are derived from
-	uint8_t *is_holder;                 // [count] nonzero: containers with nodes
-	heap_type_id count;                 // of types before the first copy
-	struct heap_hash_table links;       // structs that lead to their own kind, by their members
-	struct heap_hash_table by_argument; // instances of templates, by each of their arguments
-	struct HEAP_ARRAY(struct node) nodes;
+	uint8_t *is_holder;           // [count] nonzero: containers with nodes
+	heap_type_id count;           // of types before the first copy
+	struct heap_hash_table links; // structs that lead to their own kind, by their members
+	struct HEAP_ARRAY(struct argument) arguments; // sorted
+	struct HEAP_ARRAY(struct node) nodes;         // by id
 	struct HEAP_ARRAY(struct match) matches;
+	uint32_t pairs; // that were compared
 };
 
 static void deinit(struct search *search)
@@ -57,7 +66,7 @@ static void deinit(struct search *search)
 	free(search->is_open);
 	free(search->is_holder);
 	heap_hash_table_deinit(&search->links);
-	heap_hash_table_deinit(&search->by_argument);
+	heap_array_deinit(&search->arguments);
 	heap_array_deinit(&search->nodes);
 	heap_array_deinit(&search->matches);
 }
@@ -264,6 +273,20 @@ static struct heap_error *find_nodes(struct search *search)
 	return NULL;
 }
 
+static int compare_hashes(const void *a, const void *b)
+{
+	const struct argument *one = a, *other = b;
+
+	if (one->hash != other->hash)
+		return one->hash < other->hash ? -1 : 1;
+	return (one->instance > other->instance) - (one->instance < other->instance);
+}
+
+static uint64_t hash_argument(const char *argument, size_t length)
+{
+	return heap_hash_bytes(HEAP_HASH_START, argument, length);
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *index_arguments(struct search *search)
 {
@@ -279,12 +302,51 @@ static struct heap_error *index_arguments(struct search *search)
 			argument = heap_template_argument(name, i, &length);
 			if (!argument)
 				break;
-			HEAP_TRY(heap_hash_add(&search->by_argument,
-					       heap_hash_bytes(HEAP_HASH_START, argument, length),
-					       id));
+			HEAP_TRY(heap_array_append(
+				&search->arguments,
+				((struct argument){ hash_argument(argument, length), id })));
 		}
 	}
+	if (search->arguments.count > 1)
+		qsort(search->arguments.items, search->arguments.count,
+		      sizeof(*search->arguments.items), compare_hashes);
 	return NULL;
+}
+
+// A part of the sorted arguments.
+struct span {
+	size_t first, end;
+};
+
+static struct span find_equal(const struct search *search, uint64_t hash)
+{
+	const struct argument *list = search->arguments.items;
+	size_t count = search->arguments.count;
+	size_t first = heap_partition_point(i, 0, count, list[i].hash < hash);
+	size_t end = heap_partition_point(i, first, count, list[i].hash == hash);
+
+	return (struct span){ first, end };
+}
+
+// The instances that have the rarest argument of a node. All of a node's arguments are its container's, and thousands of
+// instances may have the others, as int.
+static struct span find_rarest(const struct search *search, const char *name)
+{
+	struct span rarest = { 0, 0 };
+	size_t length;
+
+	for (unsigned i = 0; i < MAX_ARGUMENTS; i++) {
+		const char *argument = heap_template_argument(name, i, &length);
+
+		if (!argument)
+			break;
+
+		struct span span = find_equal(search, hash_argument(argument, length));
+
+		if (i == 0 || span.end - span.first < rarest.end - rarest.first)
+			rarest = span;
+	}
+	return rarest;
 }
 
 // The place of an argument among those of a name; MAX_ARGUMENTS: it is none.
@@ -338,38 +400,46 @@ static struct heap_error *note_match(struct search *search, const struct node *n
 		.left_count = search->count,
 	};
 
-	if (affinity == AFFINITY_NONE || holder == node->id ||
-	    !type_copies_concern(&copies, holder))
+	if (affinity == AFFINITY_NONE || !type_copies_concern(&copies, holder))
 		return NULL;
 	return heap_array_append(&search->matches,
 				 (struct match){ holder, node->link, node->id, affinity });
 }
 
-// Finds the containers that have the node's first argument, too.
+// True for a node with the same link: which of two nodes with equal arguments belongs to the other cannot be told.
+static bool is_such_node(const struct search *search, heap_type_id id, heap_type_id link)
+{
+	const struct node *list = search->nodes.items;
+	size_t count = search->nodes.count;
+	size_t at = heap_partition_point(i, 0, count, list[i].id < id);
+
+	return at < count && list[at].id == id && list[at].link == link;
+}
+
+// Finds the containers that have the node's arguments, too.
 HEAP_MUST_CHECK
 static struct heap_error *match_arguments(struct search *search, const struct node *node)
 {
 	const char *name = name_of(search->types, node->id);
-	size_t length;
-	const char *argument = heap_template_argument(name, 0, &length);
+	const struct span span = find_rarest(search, name);
 
-	if (!argument)
-		return NULL;
+	for (size_t i = span.first; i < span.end && search->pairs < MAX_PAIRS; i++) {
+		heap_type_id holder = search->arguments.items[i].instance;
 
-	uint32_t hash = heap_hash_fold(heap_hash_bytes(HEAP_HASH_START, argument, length));
-	uint32_t at = hash, holder;
-
-	for (int i = 0; i < MAX_PAIRS && heap_hash_next(&search->by_argument, hash, &at, &holder);
-	     i++)
-		HEAP_TRY(note_match(search, node, holder,
-				    compare_arguments(name_of(search->types, holder), name)));
+		search->pairs++;
+		progress_step();
+		if (!is_such_node(search, holder, node->link))
+			HEAP_TRY(note_match(
+				search, node, holder,
+				compare_arguments(name_of(search->types, holder), name)));
+	}
 	return NULL;
 }
 
 HEAP_MUST_CHECK
 static struct heap_error *find_matches(struct search *search)
 {
-	for (size_t i = 0; i < search->nodes.count; i++) {
+	for (size_t i = 0; i < search->nodes.count && !progress_is_late(); i++) {
 		const struct node *node = &search->nodes.items[i];
 
 		if (node->holder != HEAP_NO_TYPE)
