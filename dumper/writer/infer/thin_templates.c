@@ -13,6 +13,7 @@
 enum {
 	MAX_DEPTH = 8,       // of members in members, and of pointers to pointers
 	MAX_ARGUMENTS = 8,   // of a template
+	MAX_VISITS = 4096,   // members of a struct, with those of structs without a name in it
 	LEAST_CONTENT = 8,   // bytes: what is smaller lies in no block of its own
 	MAX_ADDED = 1 << 16, // types
 };
@@ -27,8 +28,10 @@ struct search {
 	struct thin_templates *templates;
 	struct class_names *names;
 	heap_type_id count; // of types before the first copy
-	uint8_t *is_shared; // [count] nonzero: more than templates leads to it
-	struct HEAP_ARRAY(struct reference) references;
+	uint8_t *is_shared; // [count] nonzero: more than the workings of templates leads to it
+	struct HEAP_ARRAY(struct reference) references; // by the type that they come from
+	struct HEAP_ARRAY(
+		heap_type_id) queue; // shared types whose references have not been followed
 };
 
 static void deinit(struct search *search)
@@ -36,6 +39,7 @@ static void deinit(struct search *search)
 	class_names_destroy(search->names);
 	free(search->is_shared);
 	heap_array_deinit(&search->references);
+	heap_array_deinit(&search->queue);
 }
 
 static const char *name_of(const struct heap_types *types, heap_type_id id)
@@ -77,20 +81,23 @@ static heap_type_id struct_of(const struct heap_types *types, heap_type_id id)
 }
 
 // Members of structs without a name count as those of the struct around it.
+//
+// @param left  members that may still be visited: hostile debug information nests structs that have each other many times
 HEAP_MUST_CHECK
 static struct heap_error *add_references(struct search *search, heap_type_id from, heap_type_id id,
-					 int depth)
+					 int depth, uint32_t *left)
 {
 	const struct heap_types *types = search->types;
 	const struct heap_type *type = &types->types[id];
 
-	for (uint32_t i = 0; i < type->members; i++) {
+	for (uint32_t i = 0; i<type->members && * left> 0; i++) {
 		heap_type_id to = struct_of(types, types->members[type->first_member + i].type);
 
+		--*left;
 		if (to == HEAP_NO_TYPE || to == from)
 			continue;
 		if (types->types[to].name == 0 && depth < MAX_DEPTH)
-			HEAP_TRY(add_references(search, from, to, depth + 1));
+			HEAP_TRY(add_references(search, from, to, depth + 1, left));
 		else
 			HEAP_TRY(heap_array_append(&search->references,
 						   ((struct reference){ from, to })));
@@ -98,17 +105,14 @@ static struct heap_error *add_references(struct search *search, heap_type_id fro
 	return NULL;
 }
 
-// True if a type is a part of how a template works, or may be, as far as that which leads to it tells: not what the
-// template was made for.
-static bool is_inner(const struct search *search, const struct reference *reference)
+// True if an instance of a template leads to a type as to a part of how it works: not to what it was made for.
+static bool is_part(const struct heap_types *types, const struct reference *reference)
 {
-	const struct heap_types *types = search->types;
 	const char *from = name_of(types, reference->from);
 	const char *arguments = strchr(from, '<');
 
-	if (!arguments)
-		return !search->is_shared[reference->from];
-	return strncmp(from, "std::", 5) != 0 && !strstr(arguments, name_of(types, reference->to));
+	return arguments && strncmp(from, "std::", 5) != 0 &&
+	       !strstr(arguments, name_of(types, reference->to));
 }
 
 // True if copies may be made of a type at all.
@@ -121,35 +125,75 @@ static bool may_be_copied(const struct heap_types *types, heap_type_id id)
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *find_shared(struct search *search)
+static struct heap_error *share(struct search *search, heap_type_id id)
+{
+	if (search->is_shared[id])
+		return NULL;
+	search->is_shared[id] = 1;
+	return heap_array_append(&search->queue, id);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *find_references(struct search *search)
+{
+	const struct heap_types *types = search->types;
+
+	for (heap_type_id id = 1; id < search->count; id++) {
+		uint32_t left = MAX_VISITS;
+
+		if (heap_types_has_members(&types->types[id]) && types->types[id].name != 0)
+			HEAP_TRY(add_references(search, id, id, 0, &left));
+	}
+	return NULL;
+}
+
+// Shares what nothing leads to, what cannot be copied, and what templates were made for.
+HEAP_MUST_CHECK
+static struct heap_error *begin_sharing(struct search *search)
 {
 	const struct heap_types *types = search->types;
 	CLEANUP_FREE uint8_t *is_led_to = calloc((size_t)search->count + 1, 1);
-	bool is_changed = true;
 
 	if (!is_led_to)
 		return heap_error_out_of_memory();
-	for (heap_type_id id = 1; id < search->count; id++) {
-		if (heap_types_has_members(&types->types[id]) && types->types[id].name != 0)
-			HEAP_TRY(add_references(search, id, id, 0));
-	}
 	for (size_t i = 0; i < search->references.count; i++)
 		is_led_to[search->references.items[i].to] = 1;
-	for (heap_type_id id = 1; id < search->count; id++)
-		search->is_shared[id] = heap_types_has_members(&types->types[id]) &&
-					types->types[id].name != 0 &&
-					(!is_led_to[id] || !may_be_copied(types, id));
-	while (is_changed) {
-		is_changed = false;
-		for (size_t i = 0; i < search->references.count; i++) {
-			const struct reference *reference = &search->references.items[i];
-
-			if (search->is_shared[reference->to] || is_inner(search, reference))
-				continue;
-			search->is_shared[reference->to] = 1;
-			is_changed = true;
-		}
+	for (heap_type_id id = 1; id < search->count; id++) {
+		if (heap_types_has_members(&types->types[id]) && types->types[id].name != 0 &&
+		    (!is_led_to[id] || !may_be_copied(types, id)))
+			HEAP_TRY(share(search, id));
 	}
+	for (size_t i = 0; i < search->references.count; i++) {
+		const struct reference *reference = &search->references.items[i];
+
+		if (strchr(name_of(types, reference->from), '<') && !is_part(types, reference))
+			HEAP_TRY(share(search, reference->to));
+	}
+	return NULL;
+}
+
+// Shares what a shared struct leads to. Templates lead to parts of their own, too.
+HEAP_MUST_CHECK
+static struct heap_error *spread(struct search *search, heap_type_id from)
+{
+	const struct reference *list = search->references.items;
+	size_t count = search->references.count;
+
+	if (strchr(name_of(search->types, from), '<'))
+		return NULL;
+	for (size_t i = heap_partition_point(j, 0, count, list[j].from < from);
+	     i < count && list[i].from == from; i++)
+		HEAP_TRY(share(search, list[i].to));
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *find_shared(struct search *search)
+{
+	HEAP_TRY(find_references(search));
+	HEAP_TRY(begin_sharing(search));
+	for (size_t i = 0; i < search->queue.count; i++)
+		HEAP_TRY(spread(search, search->queue.items[i]));
 	return NULL;
 }
 
