@@ -10,7 +10,9 @@
 
 enum {
 	MAX_PARTS = 64,
-	MAX_DEPTH = 4, // of structs in structs
+	MAX_DEPTH = 4,     // of structs in structs
+	MAX_VISITS = 1024, // members of a struct, those without a size, too
+	MAX_STEPS = 16,    // from a variable to a part: each of a struct reads all symbols
 };
 
 static const char BODY[] = ".body";
@@ -43,6 +45,7 @@ struct parts {
 	heap_type_id
 		members[MAX_PARTS]; // [member_count] of the struct, those of structs in it, too
 	uint32_t member_count;
+	uint32_t visits;
 };
 
 // @return false: it cannot be told which members are parts
@@ -51,7 +54,8 @@ static bool add_members(const struct heap_types *types, heap_type_id id, int dep
 {
 	const struct heap_type *type = &types->types[heap_types_strip(types, id)];
 
-	if (type->kind == HEAP_TYPE_UNION || type->kind == HEAP_TYPE_ARRAY || depth > MAX_DEPTH)
+	if (type->kind == HEAP_TYPE_UNION || type->kind == HEAP_TYPE_ARRAY || depth > MAX_DEPTH ||
+	    parts->visits++ == MAX_VISITS)
 		return false;
 	if (type->kind != HEAP_TYPE_STRUCT && type->kind != HEAP_TYPE_CLASS) {
 		if (parts->member_count == MAX_PARTS)
@@ -146,7 +150,9 @@ static heap_type_id follow(const struct module *module, const char *name, const 
 	const struct heap_types *types = &module->debug.types;
 	const size_t body = sizeof(BODY) - 1;
 
-	while (*at && type != HEAP_NO_TYPE) {
+	for (int step = 0; *at && type != HEAP_NO_TYPE; step++) {
+		if (step == MAX_STEPS || *at != '.')
+			return HEAP_NO_TYPE;
 		if (strncmp(at, BODY, body) == 0 && (at[body] == '\0' || at[body] == '.')) {
 			type = heap_types_pointee(types, type);
 			at += body;
