@@ -313,7 +313,10 @@ static bool is_tried(const heap_type_id *tried, uint32_t count, heap_type_id typ
 	return false;
 }
 
-// Tries the types of which pointers lead to the block's start, or behind it. @param proofs  number of those that it proves to be
+// Tries the types of which pointers lead to the block's start, or behind it.
+//
+// @param proofs  gets the number of those that it proves to be, up to 2; 2 as well if there are too many to try: which of
+//                them come first differs between runs
 HEAP_MUST_CHECK
 static struct heap_error *prove_hinted(struct inference *inference, heap_object_id object,
 				       bool is_at_start, struct layout_claim *result,
@@ -334,8 +337,10 @@ static struct heap_error *prove_hinted(struct inference *inference, heap_object_
 		    is_tried(tried, count, hint->type) ||
 		    !(is_at_start || is_of_element(inference, hint)))
 			continue;
-		if (count == MAX_TYPES)
+		if (count == MAX_TYPES) {
+			*proofs = 2;
 			break;
+		}
 		tried[count++] = hint->type;
 		if (!is_at_start)
 			HEAP_TRY(begins_like(inference, hint->type, object, &begins));
