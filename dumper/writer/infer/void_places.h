@@ -59,8 +59,7 @@ struct void_place {
 	bool is_partial; /**< some samples have no name, and others voted; or no cast is for them */
 	bool is_few; /**< few have voted: the contents of each of the others must speak for it */
 	bool is_handled; /**< the callback has told the type */
-	bool is_named; /**< the template around the pointers has told it, so that there may be several in a row */
-	bool is_mixed; /**< MEANS_CAST: the targets are of several types */
+	bool is_mixed;   /**< MEANS_CAST: the targets are of several types */
 	enum rank rank;
 };
 
