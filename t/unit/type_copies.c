@@ -179,6 +179,18 @@ static void containers_in_nodes_keep_theirs(void **state)
 	assert_int_equal(member_of(node, 1), inner);
 }
 
+// struct List<city> : link { long n; }
+static void heads_may_begin_with_the_link(void **state)
+{
+	heap_type_id city = add_named(HEAP_TYPE_STRUCT, "city", WORD);
+	heap_type_id node = add_node("Node<city>", city), list = add_node("List<city>", number);
+
+	(void)state;
+	assert_null(template_nodes_complete(&types));
+	assert_int_equal(pointee_of(member_of(list, 0), 0), node);
+	assert_int_equal(pointee_of(member_of(node, 0), 0), node);
+}
+
 static void ambiguous_nodes_are_left_alone(void **state)
 {
 	heap_type_id bag = add_container("Bag<city>");
@@ -310,7 +322,7 @@ static void structs_of_the_program_stay_apart(void **state)
 
 UNIT_TESTS("copies of types", TEST(equal_arguments_tell_nodes), TEST(first_arguments_tell_nodes),
 	   TEST(better_nodes_come_first), TEST(containers_in_nodes_keep_theirs),
-	   TEST(ambiguous_nodes_are_left_alone), TEST(shared_bases_are_left_alone),
-	   TEST(classes_without_their_link_are_left_alone), TEST(ends_are_no_nodes),
-	   TEST(many_instances_take_no_time), TEST(copies_have_a_first_version),
-	   TEST(structs_of_the_program_stay_apart))
+	   TEST(heads_may_begin_with_the_link), TEST(ambiguous_nodes_are_left_alone),
+	   TEST(shared_bases_are_left_alone), TEST(classes_without_their_link_are_left_alone),
+	   TEST(ends_are_no_nodes), TEST(many_instances_take_no_time),
+	   TEST(copies_have_a_first_version), TEST(structs_of_the_program_stay_apart))

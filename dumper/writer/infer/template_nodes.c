@@ -33,6 +33,7 @@ struct node {
 	heap_type_id id;
 	heap_type_id link;   // the struct that it begins with
 	heap_type_id holder; // it is declared inside; HEAP_NO_TYPE: in none
+	bool has_value;      // of one of its arguments
 };
 
 // A container and a node that may be its own.
@@ -247,6 +248,36 @@ static heap_type_id find_holder(const struct search *search, const char *name)
 	return class_names_find(search->names, name, length);
 }
 
+static bool has_member(const struct heap_types *types, heap_type_id id, heap_type_id member)
+{
+	const struct heap_type *type = &types->types[id];
+
+	for (uint32_t i = 0; i < type->members; i++) {
+		if (heap_types_strip(types, types->members[type->first_member + i].type) == member)
+			return true;
+	}
+	return false;
+}
+
+// True if one of the members is what an argument names.
+static bool has_value(const struct search *search, heap_type_id id)
+{
+	const char *name = name_of(search->types, id);
+	size_t length;
+
+	for (unsigned i = 0; i < MAX_ARGUMENTS; i++) {
+		const char *argument = heap_template_argument(name, i, &length);
+		heap_type_id value =
+			argument ? class_names_find(search->names, argument, length) : HEAP_NO_TYPE;
+
+		if (!argument)
+			break;
+		if (value != HEAP_NO_TYPE && has_member(search->types, id, value))
+			return true;
+	}
+	return false;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *find_nodes(struct search *search)
 {
@@ -267,8 +298,10 @@ static struct heap_error *find_nodes(struct search *search)
 		if (node.link == HEAP_NO_TYPE)
 			node.link = find_repeated(search, id);
 		if (node.link != HEAP_NO_TYPE &&
-		    (node.holder != HEAP_NO_TYPE || !search->is_open[node.link]))
+		    (node.holder != HEAP_NO_TYPE || !search->is_open[node.link])) {
+			node.has_value = has_value(search, id);
 			HEAP_TRY(heap_array_append(&search->nodes, node));
+		}
 	}
 	return NULL;
 }
@@ -406,14 +439,17 @@ static struct heap_error *note_match(struct search *search, const struct node *n
 				 (struct match){ holder, node->link, node->id, affinity });
 }
 
-// True for a node with the same link: which of two nodes with equal arguments belongs to the other cannot be told.
-static bool is_such_node(const struct search *search, heap_type_id id, heap_type_id link)
+// True unless what would be the container begins with the node's link itself, as both heads of lists and nodes do. Nodes
+// have a value of an argument, and heads have none.
+static bool may_hold(const struct search *search, heap_type_id holder, const struct node *node)
 {
 	const struct node *list = search->nodes.items;
 	size_t count = search->nodes.count;
-	size_t at = heap_partition_point(i, 0, count, list[i].id < id);
+	size_t at = heap_partition_point(i, 0, count, list[i].id < holder);
 
-	return at < count && list[at].id == id && list[at].link == link;
+	if (at == count || list[at].id != holder || list[at].link != node->link)
+		return true;
+	return node->has_value && !list[at].has_value;
 }
 
 // Finds the containers that have the node's arguments, too.
@@ -428,7 +464,7 @@ static struct heap_error *match_arguments(struct search *search, const struct no
 
 		search->pairs++;
 		progress_step();
-		if (!is_such_node(search, holder, node->link))
+		if (may_hold(search, holder, node))
 			HEAP_TRY(note_match(
 				search, node, holder,
 				compare_arguments(name_of(search->types, holder), name)));
