@@ -216,6 +216,7 @@ WALKS := $(patsubst %,dumper/writer/scan/%.c,births block_grid blocks blocks_gli
 $(BUILD)/t/unit/isolation.t: $(BUILD)/dumper/writer/base/supervisor.o $(BUILD)/dumper/writer/base/bounds.o
 $(BUILD)/t/unit/headroom.t: $(addprefix $(BUILD)/dumper/base/,headroom.o system.o vdso.o)
 $(BUILD)/t/unit/names.t: $(BUILD)/dumper/command/names.o
+$(BUILD)/t/unit/units.t: $(BUILD)/dumper/base/units.o
 $(BUILD)/t/unit/blocks.t $(BUILD)/t/unit/mimalloc.t: $(WALKS:%.c=$(BUILD)/%.o)
 $(BUILD)/t/unit/foreign_memory.t: $(WALKS:%.c=$(BUILD)/%.o) $(BUILD)/dumper/writer/scan/foreign_memory.o
 $(BUILD)/t/unit/objects.t: $(WALKS:%.c=$(BUILD)/%.o) $(BUILD)/dumper/writer/scan/names.o

@@ -61,10 +61,11 @@ bool heapsnap_parse_amount(const char *text, const struct heapsnap_unit *units, 
 			continue;
 		// There is no half a byte.
 		if ((fraction > 0 && units->factor == 1) ||
-		    __builtin_mul_overflow(value, units->factor, &product))
-			return false;
-		product += (uint64_t)(fraction * (double)units->factor + 0.5);
-		if (product > INT64_MAX)
+		    __builtin_mul_overflow(value, units->factor, &product) ||
+		    __builtin_add_overflow(product,
+					   (uint64_t)(fraction * (double)units->factor + 0.5),
+					   &product) ||
+		    product > INT64_MAX)
 			return false;
 		*result = product;
 		return true;
