@@ -117,7 +117,7 @@ SKIP: {
     my $file = "$directory/alarms.snap";
     my $said = `$build/heapsnap attach --file $file @{[$program->pid]} 2>&1`;
     $program->finish;
-    skip "attaching failed: $said", 1 unless -s $file;
+    skip "attaching failed: $said", 2 unless -s $file;
     is Heapsh::ask_json($file, "--debug=$debug", 'find', '--count', 'type', "struct $_")->{count}, 40,
         "attached to, callbacks tell each $_" for qw(lamp bell);
 }
