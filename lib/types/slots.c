@@ -68,6 +68,17 @@ static uint32_t drop_equal(struct heap_slot *list, size_t count)
 	return kept;
 }
 
+// Most types list their pointers in order, and may have very many.
+static void sort(struct heap_slot *list, size_t count)
+{
+	size_t sorted = 1;
+
+	while (sorted < count && compare_slots(&list[sorted - 1], &list[sorted]) <= 0)
+		sorted++;
+	if (sorted < count)
+		qsort(list, count, sizeof(*list), compare_slots);
+}
+
 // @return false if memory is short
 static bool find_slots(const struct heap_types *types, heap_type_id type, struct heap_slots *slots)
 {
@@ -79,9 +90,7 @@ static bool find_slots(const struct heap_types *types, heap_type_id type, struct
 		heap_array_deinit(&finding.found);
 		return false;
 	}
-	if (finding.found.count > 0)
-		qsort(finding.found.items, finding.found.count, sizeof(*finding.found.items),
-		      compare_slots);
+	sort(finding.found.items, finding.found.count);
 	slots->list = finding.found.items;
 	slots->count = drop_equal(slots->list, finding.found.count);
 	__atomic_store_n(&slots->are_known, true, __ATOMIC_RELEASE);

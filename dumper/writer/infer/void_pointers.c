@@ -4,9 +4,12 @@
 #include "dumper/writer/base/progress.h"
 #include "dumper/writer/infer/void_meanings.h"
 #include "dumper/writer/infer/void_visits.h"
+#include "lib/base/array.h"
 #include "lib/base/cleanup.h"
 
 #include <stdlib.h>
+
+struct type_list HEAP_ARRAY(heap_type_id);
 
 enum {
 	HEAD_DEPTH = 2, // from a node to its pointer in an array, and to the table that has that
@@ -254,17 +257,41 @@ static bool holds_containers(const struct inference *inference, const uint8_t *i
 	return has_any;
 }
 
+// Lists the types of objects. Others may have huge arrays, and finding the pointers in these takes long.
+HEAP_MUST_CHECK
+static struct heap_error *list_used(const struct inference *inference, struct type_list *used)
+{
+	size_t count = inference->layouts.types->count;
+	CLEANUP_FREE uint8_t *is_used = calloc(count + 1, 1);
+
+	if (!is_used)
+		return heap_error_out_of_memory();
+	for (heap_object_id i = 0; i < inference->capture->objects.count; i++)
+		is_used[inference_type(inference, i)] = 1;
+	for (heap_type_id id = 1; id < count; id++) {
+		if (is_used[id])
+			HEAP_TRY(heap_array_append(used, id));
+	}
+	return NULL;
+}
+
 // The heads of containers have no void pointers themselves: those of lists lead to their first nodes, those of hash
 // tables to arrays of pointers to these.
-static void add_heads(const struct inference *inference, uint8_t *is_container)
+HEAP_MUST_CHECK
+static struct heap_error *add_heads(const struct inference *inference, uint8_t *is_container)
 {
-	heap_type_id count = inference->layouts.types->count;
+	CLEANUP_ARRAY struct type_list used = { 0 };
 
+	HEAP_TRY(list_used(inference, &used));
 	for (int depth = 0; depth < HEAD_DEPTH; depth++) {
-		for (heap_type_id id = 1; id < count; id++)
+		for (size_t i = 0; i < used.count; i++) {
+			heap_type_id id = used.items[i];
+
 			is_container[id] =
 				is_container[id] || holds_containers(inference, is_container, id);
+		}
 	}
+	return NULL;
 }
 
 // Tells those that are left apart by their contexts.
@@ -279,10 +306,10 @@ static struct heap_error *divide_by_context(struct void_search *search)
 	for (heap_type_id id = 1; id < types; id++)
 		is_container[id] =
 			search->voids[id] == VOIDS_SOME || search->voids[id] == VOIDS_IDLE;
-	add_heads(search->inference, is_container);
 	void_visits_narrow(search, is_unclear);
 	if (!search->has_holders)
 		return NULL;
+	HEAP_TRY(add_heads(search->inference, is_container));
 	HEAP_TRY(void_contexts_find(search->inference, is_container, &search->contexts));
 	search->by_context = true;
 	HEAP_TRY(void_visits_all(search, count_pointer));
