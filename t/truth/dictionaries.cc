@@ -237,6 +237,97 @@ template <class T> class Shelf
 	Item *first = nullptr;
 };
 
+// --- intrusive lists, whose hooks are instances of a template ------------------------
+
+template <class Pointer> struct Hook {
+	Hook *next, *previous;
+};
+
+template <class Tag> struct Traits {
+};
+
+template <class Tag = void> struct ListHook : Traits<Tag>, Hook<void *> {
+};
+
+// The ends of a list, which are no node.
+template <class Traits> struct Ends : Hook<void *> {
+};
+
+template <class T, class NodeTraits = Traits<void>> class Chain
+{
+      public:
+	Chain()
+	{
+		ends.next = ends.previous = &ends;
+	}
+
+	void append(Hook<void *> *hook)
+	{
+		hook->next = &ends;
+		hook->previous = ends.previous;
+		ends.previous->next = hook;
+		ends.previous = hook;
+	}
+
+      private:
+	Ends<NodeTraits> ends;
+};
+
+struct Parcel : ListHook<> {
+	double weight;
+	uint64_t number;
+};
+
+struct Letter : ListHook<> {
+	char *address;
+	uint64_t number;
+};
+
+template <class T> struct Boxed : ListHook<> {
+	T value;
+};
+
+// The pointers of its list lead to the hook behind its start.
+template <class T> struct Inside {
+	T value;
+	ListHook<> hook;
+};
+
+// --- a hash table that names its nodes' contents in the arguments of an argument ----------
+
+struct ChainLink {
+	ChainLink *next;
+};
+
+template <class Content> struct ChainNode : ChainLink {
+	size_t hash;
+	Content content;
+};
+
+template <class One, class Other> struct Couple {
+	One one;
+	Other other;
+};
+
+template <class T> struct Source {
+};
+
+template <class Key, class Memory> class Chained
+{
+      public:
+	void insert(const char *links, ChainLink *node, size_t hash)
+	{
+		if (!buckets)
+			buckets = static_cast<ChainLink **>(truth_log(
+				calloc(BUCKETS, sizeof(ChainLink *)), TRUTH_ARRAY, links, BUCKETS));
+		node->next = buckets[hash % BUCKETS];
+		buckets[hash % BUCKETS] = node;
+	}
+
+      private:
+	ChainLink **buckets = nullptr;
+};
+
 struct Job {
 	long number;
 	char *command;
@@ -255,7 +346,19 @@ struct Office {
 	Hash<double, char *> words;
 	Tree<int, Range *> ranges;
 	Tree<int, City *> by_size;
+	Chained<int, Source<Couple<int, Price *>>> chained_prices;
+	Chained<int, Source<Couple<int, City *>>> chained_cities;
 };
+
+struct Depot {
+	Chain<Parcel> parcels;
+	Chain<Letter> letters;
+	Chain<Boxed<double>> scales;
+	Chain<Inside<double>> inside;
+	Inside<double> *by_number[JOBS];
+};
+
+static Depot depot;
 
 static Office office;
 static Queue<Job> jobs;
@@ -298,6 +401,41 @@ static Range *make_range(int i)
 	return range;
 }
 
+template <class T> static T *make(const char *type)
+{
+	return static_cast<T *>(take(sizeof(T), type));
+}
+
+static void fill_depot(int i)
+{
+	auto *parcel = make<Parcel>("Parcel");
+	auto *letter = make<Letter>("Letter");
+	auto *boxed = make<Boxed<double>>("Boxed<double>");
+	auto *inside = make<Inside<double>>("Inside<double>");
+
+	parcel->weight = i / 3.0;
+	letter->address = text("address", i);
+	parcel->number = letter->number = static_cast<uint64_t>(i) << 40;
+	boxed->value = inside->value = i / 9.0;
+	depot.parcels.append(parcel);
+	depot.letters.append(letter);
+	depot.scales.append(boxed);
+	depot.inside.append(&inside->hook);
+	depot.by_number[i] = inside;
+}
+
+static void chain(int i)
+{
+	auto *price = make<ChainNode<Couple<int, Price *>>>("ChainNode<Couple<int, Price *> >");
+	auto *city = make<ChainNode<Couple<int, City *>>>("ChainNode<Couple<int, City *> >");
+
+	price->hash = city->hash = static_cast<size_t>(i);
+	price->content = { i, make_price(i) };
+	city->content = { i, make_city(i) };
+	office.chained_prices.insert("ChainNode<Couple<int, Price *> > *", price, price->hash);
+	office.chained_cities.insert("ChainNode<Couple<int, City *> > *", city, city->hash);
+}
+
 int main()
 {
 	for (int i = 0; i < PRICES; i++)
@@ -320,6 +458,10 @@ int main()
 		jobs.append("Queue<Job>::Node", Job{ i, text("command", i) });
 		limits.append("Queue<Range>::Node",
 			      Range{ static_cast<uint32_t>(i), static_cast<uint32_t>(i + 9), 0.5 });
+	}
+	for (int i = 0; i < JOBS; i++) {
+		fill_depot(i);
+		chain(i);
 	}
 	for (int i = 0; i < JOBS; i++) {
 		auto *item = OF(ItemOf<double>, new ItemOf<double>());

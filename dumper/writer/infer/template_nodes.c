@@ -17,22 +17,30 @@ enum {
 	MAX_BASES = 8,       // one behind the other
 	LINK_MEMBERS = 8,    // of a struct whose members nodes repeat, at most
 	MAX_ARGUMENTS = 8,   // of a template
-	MAX_PAIRS = 1 << 22, // of nodes and containers, that are compared
+	MAX_DEPTH = 6,       // of arguments in arguments
+	MAX_HOOKS = 64,      // members visited in search of links
+	MAX_PAIRS = 1 << 12, // of containers and one node
 };
 
 // How well a node goes with a container, best last.
 enum affinity {
 	AFFINITY_NONE,
-	AFFINITY_AMONG,  // its arguments are among the container's
-	AFFINITY_BEGIN,  // they begin these
-	AFFINITY_EQUAL,  // they are these
-	AFFINITY_INSIDE, // it is declared inside
+	AFFINITY_MENTIONED, // its arguments are among those of the container's arguments
+	AFFINITY_INNER,     // it is itself among these
+	AFFINITY_AMONG,     // its arguments are among the container's
+	AFFINITY_BEGIN,     // they begin these
+	AFFINITY_EQUAL,     // they are these
+	AFFINITY_NAMED,     // it is itself an argument of the container's
+	AFFINITY_INSIDE,    // it is declared inside
 };
 
 struct node {
 	heap_type_id id;
 	heap_type_id link;   // the struct that it begins with
 	heap_type_id holder; // it is declared inside; HEAP_NO_TYPE: in none
+	bool is_derived;     // from the link
+	bool may_be_named;   // by a container's arguments: it has one such link
+	bool may_be_matched; // to a container by its own arguments, or inside of it
 	bool has_value;      // of one of its arguments
 };
 
@@ -42,32 +50,38 @@ struct match {
 	enum affinity affinity;
 };
 
-// An argument of an instance of a template.
-struct argument {
-	uint64_t hash;
-	heap_type_id instance;
-};
-
 struct search {
 	struct heap_types *types;
 	const struct class_names *names;
 	uint8_t *
-		is_open; // [count] nonzero: structs that others than instances of templates are derived from
-	uint8_t *is_holder;           // [count] nonzero: containers with nodes
-	heap_type_id count;           // of types before the first copy
-	struct heap_hash_table links; // structs that lead to their own kind, by their members
-	struct HEAP_ARRAY(struct argument) arguments; // sorted
-	struct HEAP_ARRAY(struct node) nodes;         // by id
+		is_open; // [count] nonzero: others than instances of templates are derived from them
+	uint8_t *is_holder;               // [count] nonzero: containers with nodes
+	uint8_t *is_link;                 // [count] nonzero: links of nodes
+	heap_type_id count;               // of types before the first copy
+	struct heap_hash_table links;     // structs that lead to their own kind, by their members
+	struct heap_hash_table wanted;    // names by which containers are looked for
+	struct HEAP_ARRAY(uint32_t) uses; // of these names, as arguments
+	struct heap_hash_table
+		by_argument; // instances of templates, by those of their arguments, at any depth
+	struct HEAP_ARRAY(uint64_t) asked; // pairs of a link and a container, ...
+	struct heap_hash_table by_pair;    // ... which of them
+	struct HEAP_ARRAY(bool) concern;   // ... and if the container has pointers to the link
+	struct HEAP_ARRAY(struct node) nodes;
 	struct HEAP_ARRAY(struct match) matches;
-	uint32_t pairs; // that were compared
 };
 
 static void deinit(struct search *search)
 {
 	free(search->is_open);
+	free(search->is_link);
 	free(search->is_holder);
 	heap_hash_table_deinit(&search->links);
-	heap_array_deinit(&search->arguments);
+	heap_hash_table_deinit(&search->wanted);
+	heap_array_deinit(&search->uses);
+	heap_hash_table_deinit(&search->by_argument);
+	heap_hash_table_deinit(&search->by_pair);
+	heap_array_deinit(&search->asked);
+	heap_array_deinit(&search->concern);
 	heap_array_deinit(&search->nodes);
 	heap_array_deinit(&search->matches);
 }
@@ -90,31 +104,79 @@ static bool is_instance(const char *name)
 
 // --- nodes that are derived from a link ---------------------------------------------
 
-// The base class at the start of a class; HEAP_NO_TYPE: it has none.
+// The base class at the start of a class, but for those without members; HEAP_NO_TYPE: it has none.
 static heap_type_id first_base(const struct heap_types *types, heap_type_id id)
 {
 	const struct heap_type *type = &types->types[id];
-	const struct heap_member *first = &types->members[type->first_member];
 
-	return type->members > 0 && (first->flags & HEAP_MEMBER_BASE) &&
-			       !(first->flags & HEAP_MEMBER_VIRTUAL_BASE) && first->offset == 0
-		       ? heap_types_strip(types, first->type)
-		       : HEAP_NO_TYPE;
+	for (uint32_t i = 0; i < type->members; i++) {
+		const struct heap_member *member = &types->members[type->first_member + i];
+		heap_type_id base = heap_types_strip(types, member->type);
+
+		if (!(member->flags & HEAP_MEMBER_BASE) ||
+		    (member->flags & HEAP_MEMBER_VIRTUAL_BASE) || member->offset != 0)
+			break;
+		if (types->types[base].members > 0)
+			return base;
+	}
+	return HEAP_NO_TYPE;
 }
 
-// The first base that is no instance of a template. Objects with a vtable tell their classes themselves.
+static bool leads_to(const struct heap_types *types, heap_type_id pointer, heap_type_id target)
+{
+	const struct heap_type *type = &types->types[heap_types_strip(types, pointer)];
+
+	return type->kind == HEAP_TYPE_POINTER && heap_types_strip(types, type->target) == target;
+}
+
+// True if a struct has a pointer to its own kind among its members.
+static bool leads_to_own(const struct heap_types *types, heap_type_id id)
+{
+	const struct heap_type *type = &types->types[id];
+
+	for (uint32_t i = 0; i < type->members; i++) {
+		if (leads_to(types, types->members[type->first_member + i].type, id))
+			return true;
+	}
+	return false;
+}
+
+// How many links a class has in it.
+static unsigned count_links(const struct heap_types *types, heap_type_id id, heap_type_id link,
+			    unsigned *visits)
+{
+	const struct heap_type *type = &types->types[heap_types_strip(types, id)];
+	unsigned count = 0;
+
+	if (heap_types_strip(types, id) == link)
+		return 1;
+	if (type->kind == HEAP_TYPE_ARRAY)
+		return count_links(types, type->target, link, visits);
+	for (uint32_t i = 0; heap_types_has_members(type) && i < type->members; i++) {
+		if (++*visits > MAX_HOOKS)
+			break;
+		count += count_links(types, types->members[type->first_member + i].type, link,
+				     visits);
+	}
+	return count;
+}
+
+// The first base that is no instance of a template, or the innermost one if that leads to its own kind, as the hook of
+// an intrusive list. Objects with a vtable tell their classes themselves.
 static heap_type_id find_base(const struct heap_types *types, heap_type_id id)
 {
-	heap_type_id base = first_base(types, id);
+	heap_type_id base = first_base(types, id), next;
 
 	for (int i = 0; i < MAX_BASES && base != HEAP_NO_TYPE; i++) {
 		const struct heap_type *type = &types->types[base];
 
-		if (!strchr(name_of(types, base), '<'))
+		next = first_base(types, base);
+		if (!strchr(name_of(types, base), '<') ||
+		    (next == HEAP_NO_TYPE && leads_to_own(types, base)))
 			return is_complete(type) && !(type->flags & HEAP_TYPE_POLYMORPHIC)
 				       ? base
 				       : HEAP_NO_TYPE;
-		base = first_base(types, base);
+		base = next;
 	}
 	return HEAP_NO_TYPE;
 }
@@ -135,13 +197,6 @@ static void find_open(struct search *search)
 }
 
 // --- nodes that repeat the members of a link -----------------------------------------
-
-static bool leads_to(const struct heap_types *types, heap_type_id pointer, heap_type_id target)
-{
-	const struct heap_type *type = &types->types[heap_types_strip(types, pointer)];
-
-	return type->kind == HEAP_TYPE_POINTER && heap_types_strip(types, type->target) == target;
-}
 
 // A member of a struct; the first one of a union without a name, where a value that needs no room lies beside it.
 static const struct heap_member *member_at(const struct heap_types *types,
@@ -248,6 +303,15 @@ static heap_type_id find_holder(const struct search *search, const char *name)
 	return class_names_find(search->names, name, length);
 }
 
+// True for a class of which a container names objects as its nodes: there is one way into them.
+static bool has_one_link(const struct heap_types *types, const struct node *node)
+{
+	unsigned visits = 0;
+
+	return node->link != HEAP_NO_TYPE && node->is_derived && leads_to_own(types, node->link) &&
+	       count_links(types, node->id, node->link, &visits) == 1;
+}
+
 static bool has_member(const struct heap_types *types, heap_type_id id, heap_type_id member)
 {
 	const struct heap_type *type = &types->types[id];
@@ -289,83 +353,50 @@ static struct heap_error *find_nodes(struct search *search)
 		struct node node = { .id = id };
 
 		if (!is_complete(type) || (type->flags & HEAP_TYPE_POLYMORPHIC) ||
-		    !strchr(name, '<') || strncmp(name, "std::", 5) == 0)
-			continue;
-		node.holder = find_holder(search, name);
-		if (node.holder == HEAP_NO_TYPE && !is_instance(name))
+		    strncmp(name, "std::", 5) == 0)
 			continue;
 		node.link = find_base(types, id);
-		if (node.link == HEAP_NO_TYPE)
-			node.link = find_repeated(search, id);
-		if (node.link != HEAP_NO_TYPE &&
-		    (node.holder != HEAP_NO_TYPE || !search->is_open[node.link])) {
-			node.has_value = has_value(search, id);
-			HEAP_TRY(heap_array_append(&search->nodes, node));
+		if (node.link != HEAP_NO_TYPE && type->size <= types->types[node.link].size)
+			continue; // a head
+		node.is_derived = node.link != HEAP_NO_TYPE;
+		node.may_be_named = has_one_link(types, &node);
+		if (strchr(name, '<')) {
+			node.holder = find_holder(search, name);
+			if (node.link == HEAP_NO_TYPE)
+				node.link = find_repeated(search, id);
+			node.may_be_matched = node.link != HEAP_NO_TYPE &&
+					      (node.holder != HEAP_NO_TYPE ||
+					       (is_instance(name) && !search->is_open[node.link]));
 		}
+		if (!node.may_be_named && !node.may_be_matched)
+			continue;
+		node.has_value = has_value(search, id);
+		HEAP_TRY(heap_array_append(&search->nodes, node));
 	}
 	return NULL;
 }
 
-static int compare_hashes(const void *a, const void *b)
-{
-	const struct argument *one = a, *other = b;
+// --- the containers that have an argument ----------------------------------------------------
 
-	if (one->hash != other->hash)
-		return one->hash < other->hash ? -1 : 1;
-	return (one->instance > other->instance) - (one->instance < other->instance);
-}
-
-static uint64_t hash_argument(const char *argument, size_t length)
+static uint64_t hash_name(const char *name, size_t length)
 {
-	return heap_hash_bytes(HEAP_HASH_START, argument, length);
+	return heap_hash_bytes(HEAP_HASH_START, name, length);
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *index_arguments(struct search *search)
+static struct heap_error *want(struct search *search, const char *name, size_t length)
 {
-	const struct heap_types *types = search->types;
-	size_t length;
+	uint64_t hash = hash_name(name, length);
 
-	for (heap_type_id id = 1; id < search->count; id++) {
-		const char *name = name_of(types, id), *argument;
-
-		if (!is_complete(&types->types[id]) || !is_instance(name))
-			continue;
-		for (unsigned i = 0; i < MAX_ARGUMENTS; i++) {
-			argument = heap_template_argument(name, i, &length);
-			if (!argument)
-				break;
-			HEAP_TRY(heap_array_append(
-				&search->arguments,
-				((struct argument){ hash_argument(argument, length), id })));
-		}
-	}
-	if (search->arguments.count > 1)
-		qsort(search->arguments.items, search->arguments.count,
-		      sizeof(*search->arguments.items), compare_hashes);
-	return NULL;
+	if (heap_hash_find(&search->wanted, hash, i, true) != HEAP_HASH_NONE)
+		return NULL;
+	HEAP_TRY(heap_hash_add(&search->wanted, hash, (uint32_t)search->uses.count));
+	return heap_array_append(&search->uses, 0);
 }
 
-// A part of the sorted arguments.
-struct span {
-	size_t first, end;
-};
-
-static struct span find_equal(const struct search *search, uint64_t hash)
+HEAP_MUST_CHECK
+static struct heap_error *want_arguments(struct search *search, const char *name)
 {
-	const struct argument *list = search->arguments.items;
-	size_t count = search->arguments.count;
-	size_t first = heap_partition_point(i, 0, count, list[i].hash < hash);
-	size_t end = heap_partition_point(i, first, count, list[i].hash == hash);
-
-	return (struct span){ first, end };
-}
-
-// The instances that have the rarest argument of a node. All of a node's arguments are its container's, and thousands of
-// instances may have the others, as int.
-static struct span find_rarest(const struct search *search, const char *name)
-{
-	struct span rarest = { 0, 0 };
 	size_t length;
 
 	for (unsigned i = 0; i < MAX_ARGUMENTS; i++) {
@@ -373,13 +404,109 @@ static struct span find_rarest(const struct search *search, const char *name)
 
 		if (!argument)
 			break;
-
-		struct span span = find_equal(search, hash_argument(argument, length));
-
-		if (i == 0 || span.end - span.first < rarest.end - rarest.first)
-			rarest = span;
+		HEAP_TRY(want(search, argument, length));
 	}
-	return rarest;
+	return NULL;
+}
+
+// True if a type has a link in it.
+static bool has_link(const struct search *search, heap_type_id id, unsigned *visits)
+{
+	const struct heap_types *types = search->types;
+	heap_type_id stripped = heap_types_strip(types, id);
+	const struct heap_type *type = &types->types[stripped];
+
+	for (uint32_t i = 0; heap_types_has_members(type) && i < type->members; i++) {
+		if (++*visits > MAX_HOOKS)
+			break;
+		if (has_link(search, types->members[type->first_member + i].type, visits))
+			return true;
+	}
+	return search->is_link[stripped];
+}
+
+// Lists the names by which containers are looked for: those of nodes, of their arguments, and of what has a link in it.
+HEAP_MUST_CHECK
+static struct heap_error *list_wanted(struct search *search)
+{
+	const struct heap_types *types = search->types;
+
+	for (size_t i = 0; i < search->nodes.count; i++) {
+		const char *name = name_of(types, search->nodes.items[i].id);
+
+		search->is_link[search->nodes.items[i].link] = 1;
+		HEAP_TRY(want_arguments(search, name));
+		HEAP_TRY(want(search, name, strlen(name)));
+	}
+	for (heap_type_id id = 1; id < search->count; id++) {
+		const char *name = name_of(types, id);
+		unsigned visits = 0;
+
+		if (is_complete(&types->types[id]) && is_instance(name) &&
+		    has_link(search, id, &visits))
+			HEAP_TRY(want(search, name, strlen(name)));
+	}
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *index_argument(struct search *search, heap_type_id id, const char *start,
+					 const char *end)
+{
+	uint64_t hash;
+	uint32_t use;
+
+	while (start < end && *start == ' ')
+		start++;
+	while (end > start && end[-1] == ' ')
+		end--;
+	hash = hash_name(start, (size_t)(end - start));
+	use = heap_hash_find(&search->wanted, hash, at, true);
+	if (use == HEAP_HASH_NONE)
+		return NULL;
+	search->uses.items[use]++;
+	return heap_hash_add(&search->by_argument, hash, id);
+}
+
+// Adds an instance by its arguments, and by theirs, in one pass: names may be very long. Other brackets hide what is in
+// them.
+HEAP_MUST_CHECK
+static struct heap_error *index_name(struct search *search, heap_type_id id, const char *name)
+{
+	const char *starts[MAX_DEPTH];
+	int depth = 0, hidden = 0;
+
+	for (const char *at = name; *at; at++) {
+		hidden += strchr("([{", *at) != NULL;
+		hidden -= strchr(")]}", *at) != NULL;
+		if (hidden > 0)
+			continue;
+		if (*at == '<' && ++depth <= MAX_DEPTH)
+			starts[depth - 1] = at + 1;
+		if (*at != '>' && *at != ',')
+			continue;
+		if (depth > 0 && depth <= MAX_DEPTH) {
+			HEAP_TRY(index_argument(search, id, starts[depth - 1], at));
+			starts[depth - 1] = at + 1;
+		}
+		depth -= *at == '>' && depth > 0;
+	}
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *index_arguments(struct search *search)
+{
+	const struct heap_types *types = search->types;
+
+	HEAP_TRY(list_wanted(search));
+	for (heap_type_id id = 1; id < search->count; id++) {
+		const char *name = name_of(types, id);
+
+		if (is_complete(&types->types[id]) && is_instance(name))
+			HEAP_TRY(index_name(search, id, name));
+	}
+	return NULL;
 }
 
 // The place of an argument among those of a name; MAX_ARGUMENTS: it is none.
@@ -398,6 +525,42 @@ static unsigned find_argument(const char *name, const char *argument, size_t len
 	return MAX_ARGUMENTS;
 }
 
+// True if a name has an argument, at any depth.
+static bool mentions(const char *name, size_t name_length, const char *argument, size_t length,
+		     int depth)
+{
+	size_t own;
+
+	if (depth == MAX_DEPTH || name_length < length || !memchr(name, '<', name_length))
+		return false;
+	for (unsigned i = 0; i < MAX_ARGUMENTS; i++) {
+		const char *other = heap_template_argument(name, i, &own);
+
+		if (!other)
+			break;
+		if ((own == length && memcmp(other, argument, length) == 0) ||
+		    mentions(other, own, argument, length, depth + 1))
+			return true;
+	}
+	return false;
+}
+
+// True if a container's arguments mention all those of a node.
+static bool mentions_all(const char *holder, const char *node)
+{
+	size_t length;
+
+	for (unsigned i = 0; i < MAX_ARGUMENTS; i++) {
+		const char *argument = heap_template_argument(node, i, &length);
+
+		if (!argument)
+			break;
+		if (!mentions(holder, strlen(holder), argument, length, 0))
+			return false;
+	}
+	return true;
+}
+
 static enum affinity compare_arguments(const char *holder, const char *node)
 {
 	enum affinity affinity = AFFINITY_EQUAL;
@@ -412,7 +575,7 @@ static enum affinity compare_arguments(const char *holder, const char *node)
 			break;
 		place = find_argument(holder, argument, length);
 		if (place == MAX_ARGUMENTS)
-			return AFFINITY_NONE;
+			return mentions_all(holder, node) ? AFFINITY_MENTIONED : AFFINITY_NONE;
 		if (place != i)
 			affinity = AFFINITY_AMONG;
 	}
@@ -421,9 +584,10 @@ static enum affinity compare_arguments(const char *holder, const char *node)
 	return affinity;
 }
 
+// True if a container has pointers to a link. Many nodes ask the same.
 HEAP_MUST_CHECK
-static struct heap_error *note_match(struct search *search, const struct node *node,
-				     heap_type_id holder, enum affinity affinity)
+static struct heap_error *ask(struct search *search, const struct node *node, heap_type_id holder,
+			      bool *result)
 {
 	struct type_copies copies = {
 		.types = search->types,
@@ -432,11 +596,66 @@ static struct heap_error *note_match(struct search *search, const struct node *n
 		.left = search->is_holder,
 		.left_count = search->count,
 	};
+	uint64_t pair = (uint64_t)node->link << 32 | holder;
+	uint32_t found = heap_hash_find(&search->by_pair, heap_hash_u64(pair), i,
+					search->asked.items[i] == pair);
 
-	if (affinity == AFFINITY_NONE || !type_copies_concern(&copies, holder))
-		return NULL;
-	return heap_array_append(&search->matches,
-				 (struct match){ holder, node->link, node->id, affinity });
+	if (found == HEAP_HASH_NONE) {
+		found = (uint32_t)search->asked.count;
+		HEAP_TRY(heap_hash_add(&search->by_pair, heap_hash_u64(pair), found));
+		HEAP_TRY(heap_array_append(&search->asked, pair));
+		HEAP_TRY(heap_array_append(&search->concern, type_copies_concern(&copies, holder)));
+	}
+	*result = search->concern.items[found];
+	return NULL;
+}
+
+// True if a name has an argument, at any depth, that has a link in it: that is what the container's pointers lead to, and
+// not to its start.
+static bool names_link(const struct search *search, const char *name, size_t name_length,
+		       heap_type_id link, int depth)
+{
+	size_t length;
+
+	if (depth == MAX_DEPTH || !memchr(name, '<', name_length))
+		return false;
+	for (unsigned i = 0; i < MAX_ARGUMENTS; i++) {
+		const char *argument = heap_template_argument(name, i, &length);
+		heap_type_id type;
+		unsigned visits = 0;
+
+		if (!argument)
+			break;
+		type = class_names_find(search->names, argument, length);
+		if (type != HEAP_NO_TYPE && count_links(search->types, type, link, &visits) > 0)
+			return true;
+		if (names_link(search, argument, length, link, depth + 1))
+			return true;
+	}
+	return false;
+}
+
+static bool has_inside(const struct search *search, heap_type_id outer, heap_type_id inner)
+{
+	unsigned visits = 0;
+
+	return count_links(search->types, outer, inner, &visits) > 0;
+}
+
+// True if a type with a link in it is a node of another container, which has it among its arguments but not in it.
+static bool is_node(const struct search *search, heap_type_id id, heap_type_id link)
+{
+	const char *name = name_of(search->types, id);
+	uint32_t hash = heap_hash_fold(hash_name(name, strlen(name))), at = hash, holder;
+
+	if (!has_inside(search, id, link))
+		return false;
+	for (int i = 0; i < MAX_HOOKS && heap_hash_next(&search->by_argument, hash, &at, &holder);
+	     i++) {
+		if (has_inside(search, holder, link) && !has_inside(search, holder, id))
+			return true;
+	}
+	return false;
 }
 
 // True unless what would be the container begins with the node's link itself, as both heads of lists and nodes do. Nodes
@@ -452,23 +671,82 @@ static bool may_hold(const struct search *search, heap_type_id holder, const str
 	return node->has_value && !list[at].has_value;
 }
 
-// Finds the containers that have the node's arguments, too.
+HEAP_MUST_CHECK
+static struct heap_error *note_match(struct search *search, const struct node *node,
+				     heap_type_id holder, enum affinity affinity)
+{
+	const char *holder_name = name_of(search->types, holder);
+	bool is_concerned;
+
+	// What the container has in it is its end, and no node.
+	if (affinity == AFFINITY_NONE || has_inside(search, holder, node->id) ||
+	    (affinity != AFFINITY_INSIDE &&
+	     (is_node(search, holder, node->link) || !may_hold(search, holder, node))))
+		return NULL;
+	HEAP_TRY(ask(search, node, holder, &is_concerned));
+	if (!is_concerned || (affinity == AFFINITY_MENTIONED &&
+			      names_link(search, holder_name, strlen(holder_name), node->link, 0)))
+		return NULL;
+	return heap_array_append(&search->matches,
+				 (struct match){ holder, node->link, node->id, affinity });
+}
+
+// The hash of the argument of a node that fewest containers have. @return false: it has none
+static bool find_rarest(const struct search *search, const char *name, uint32_t *result)
+{
+	uint32_t least = UINT32_MAX;
+	size_t length;
+
+	for (unsigned i = 0; i < MAX_ARGUMENTS; i++) {
+		const char *argument = heap_template_argument(name, i, &length);
+		uint64_t hash = argument ? hash_name(argument, length) : 0;
+		uint32_t use =
+			argument ? heap_hash_find(&search->wanted, hash, at, true) : HEAP_HASH_NONE;
+
+		if (use == HEAP_HASH_NONE)
+			break;
+		if (search->uses.items[use] < least) {
+			least = search->uses.items[use];
+			*result = heap_hash_fold(hash);
+		}
+	}
+	return least != UINT32_MAX;
+}
+
+// Finds the containers that have the node's arguments, too, at any depth.
 HEAP_MUST_CHECK
 static struct heap_error *match_arguments(struct search *search, const struct node *node)
 {
 	const char *name = name_of(search->types, node->id);
-	const struct span span = find_rarest(search, name);
+	uint32_t hash, at, holder;
 
-	for (size_t i = span.first; i < span.end && search->pairs < MAX_PAIRS; i++) {
-		heap_type_id holder = search->arguments.items[i].instance;
-
-		search->pairs++;
+	if (!find_rarest(search, name, &hash))
+		return NULL;
+	at = hash;
+	for (int i = 0; i < MAX_PAIRS && heap_hash_next(&search->by_argument, hash, &at, &holder);
+	     i++) {
 		progress_step();
-		if (may_hold(search, holder, node))
-			HEAP_TRY(note_match(
-				search, node, holder,
-				compare_arguments(name_of(search->types, holder), name)));
+		HEAP_TRY(note_match(search, node, holder,
+				    compare_arguments(name_of(search->types, holder), name)));
 	}
+	return NULL;
+}
+
+// Finds the containers that have the node itself among their arguments, at any depth.
+HEAP_MUST_CHECK
+static struct heap_error *match_name(struct search *search, const struct node *node)
+{
+	const char *name = name_of(search->types, node->id);
+	size_t length = strlen(name);
+	uint32_t hash = heap_hash_fold(hash_name(name, length)), at = hash, holder;
+
+	for (int i = 0; i < MAX_PAIRS && heap_hash_next(&search->by_argument, hash, &at, &holder);
+	     i++)
+		HEAP_TRY(note_match(search, node, holder,
+				    find_argument(name_of(search->types, holder), name, length) <
+						    MAX_ARGUMENTS
+					    ? AFFINITY_NAMED
+					    : AFFINITY_INNER));
 	return NULL;
 }
 
@@ -478,9 +756,11 @@ static struct heap_error *find_matches(struct search *search)
 	for (size_t i = 0; i < search->nodes.count && !progress_is_late(); i++) {
 		const struct node *node = &search->nodes.items[i];
 
-		if (node->holder != HEAP_NO_TYPE)
+		if (node->may_be_named)
+			HEAP_TRY(match_name(search, node));
+		if (node->may_be_matched && node->holder != HEAP_NO_TYPE)
 			HEAP_TRY(note_match(search, node, node->holder, AFFINITY_INSIDE));
-		else
+		else if (node->may_be_matched)
 			HEAP_TRY(match_arguments(search, node));
 	}
 	return NULL;
@@ -552,7 +832,8 @@ struct heap_error *template_nodes_complete(struct heap_types *types)
 
 	search.is_open = calloc((size_t)types->count + 1, sizeof(*search.is_open));
 	search.is_holder = calloc((size_t)types->count + 1, sizeof(*search.is_holder));
-	if (!search.is_open || !search.is_holder)
+	search.is_link = calloc((size_t)types->count + 1, sizeof(*search.is_link));
+	if (!search.is_open || !search.is_link || !search.is_holder)
 		return heap_error_out_of_memory();
 	HEAP_TRY(class_names_create(types, &names));
 	search.names = names;
