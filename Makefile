@@ -225,7 +225,7 @@ $(BUILD)/t/unit/sparse_column.t: $(BUILD)/dumper/writer/base/sparse_column.o
 $(BUILD)/t/unit/claim_queue.t: $(BUILD)/dumper/writer/infer/claim_queue.o
 $(BUILD)/t/unit/part_answers.t: $(BUILD)/dumper/writer/infer/part_answers.o
 $(BUILD)/t/unit/type_copies.t: $(addprefix $(BUILD)/dumper/writer/,base/progress.o \
-	infer/class_names.o infer/template_nodes.o infer/type_copies.o)
+	infer/argument_index.o infer/class_names.o infer/node_links.o infer/template_nodes.o infer/type_copies.o)
 $(BUILD)/t/unit/backtraces.t: $(WALKS:%.c=$(BUILD)/%.o) $(BUILD)/dumper/writer/scan/backtraces.o
 $(BUILD)/t/unit/thread_pointers.t: $(WALKS:%.c=$(BUILD)/%.o) $(BUILD)/dumper/writer/scan/thread_pointers.o
 $(BUILD)/t/unit/arena_owners.t: $(WALKS:%.c=$(BUILD)/%.o) $(BUILD)/dumper/writer/base/progress.o \

@@ -2,7 +2,9 @@
 #include "dumper/writer/infer/template_nodes.h"
 
 #include "dumper/writer/base/progress.h"
+#include "dumper/writer/infer/argument_index.h"
 #include "dumper/writer/infer/class_names.h"
+#include "dumper/writer/infer/node_links.h"
 #include "dumper/writer/infer/type_copies.h"
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
@@ -14,10 +16,8 @@
 #include <string.h>
 
 enum {
-	MAX_BASES = 8,       // one behind the other
-	LINK_MEMBERS = 8,    // of a struct whose members nodes repeat, at most
-	MAX_ARGUMENTS = 8,   // of a template
-	MAX_DEPTH = 6,       // of arguments in arguments
+	MAX_ARGUMENTS = ARGUMENT_INDEX_ARGUMENTS,
+	MAX_DEPTH = ARGUMENT_INDEX_DEPTH,
 	MAX_HOOKS = 64,      // members visited in search of links
 	MAX_PAIRS = 1 << 12, // of containers and one node
 };
@@ -53,32 +53,24 @@ struct match {
 struct search {
 	struct heap_types *types;
 	const struct class_names *names;
-	uint8_t *
-		is_open; // [count] nonzero: others than instances of templates are derived from them
-	uint8_t *is_holder;               // [count] nonzero: containers with nodes
-	uint8_t *is_link;                 // [count] nonzero: links of nodes
-	heap_type_id count;               // of types before the first copy
-	struct heap_hash_table links;     // structs that lead to their own kind, by their members
-	struct heap_hash_table wanted;    // names by which containers are looked for
-	struct HEAP_ARRAY(uint32_t) uses; // of these names, as arguments
-	struct heap_hash_table
-		by_argument; // instances of templates, by those of their arguments, at any depth
-	struct HEAP_ARRAY(uint64_t) asked; // pairs of a link and a container, ...
-	struct heap_hash_table by_pair;    // ... which of them
-	struct HEAP_ARRAY(bool) concern;   // ... and if the container has pointers to the link
-	struct HEAP_ARRAY(struct node) nodes;
+	struct node_links links;
+	struct argument_index index;          // of instances of templates
+	uint8_t *is_holder;                   // [count] nonzero: containers with nodes
+	uint8_t *is_link;                     // [count] nonzero: links of nodes
+	heap_type_id count;                   // of types before the first copy
+	struct HEAP_ARRAY(uint64_t) asked;    // pairs of a link and a container, ...
+	struct heap_hash_table by_pair;       // ... which of them
+	struct HEAP_ARRAY(bool) concern;      // ... and if the container has pointers to the link
+	struct HEAP_ARRAY(struct node) nodes; // by id
 	struct HEAP_ARRAY(struct match) matches;
 };
 
 static void deinit(struct search *search)
 {
-	free(search->is_open);
+	node_links_deinit(&search->links);
+	argument_index_deinit(&search->index);
 	free(search->is_link);
 	free(search->is_holder);
-	heap_hash_table_deinit(&search->links);
-	heap_hash_table_deinit(&search->wanted);
-	heap_array_deinit(&search->uses);
-	heap_hash_table_deinit(&search->by_argument);
 	heap_hash_table_deinit(&search->by_pair);
 	heap_array_deinit(&search->asked);
 	heap_array_deinit(&search->concern);
@@ -102,195 +94,6 @@ static bool is_instance(const char *name)
 	return strchr(name, '<') && heap_template_length(name) == strlen(name);
 }
 
-// --- nodes that are derived from a link ---------------------------------------------
-
-// The base class at the start of a class, but for those without members; HEAP_NO_TYPE: it has none.
-static heap_type_id first_base(const struct heap_types *types, heap_type_id id)
-{
-	const struct heap_type *type = &types->types[id];
-
-	for (uint32_t i = 0; i < type->members; i++) {
-		const struct heap_member *member = &types->members[type->first_member + i];
-		heap_type_id base = heap_types_strip(types, member->type);
-
-		if (!(member->flags & HEAP_MEMBER_BASE) ||
-		    (member->flags & HEAP_MEMBER_VIRTUAL_BASE) || member->offset != 0)
-			break;
-		if (types->types[base].members > 0)
-			return base;
-	}
-	return HEAP_NO_TYPE;
-}
-
-static bool leads_to(const struct heap_types *types, heap_type_id pointer, heap_type_id target)
-{
-	const struct heap_type *type = &types->types[heap_types_strip(types, pointer)];
-
-	return type->kind == HEAP_TYPE_POINTER && heap_types_strip(types, type->target) == target;
-}
-
-// True if a struct has a pointer to its own kind among its members.
-static bool leads_to_own(const struct heap_types *types, heap_type_id id)
-{
-	const struct heap_type *type = &types->types[id];
-
-	for (uint32_t i = 0; i < type->members; i++) {
-		if (leads_to(types, types->members[type->first_member + i].type, id))
-			return true;
-	}
-	return false;
-}
-
-// How many links a class has in it.
-static unsigned count_links(const struct heap_types *types, heap_type_id id, heap_type_id link,
-			    unsigned *visits)
-{
-	const struct heap_type *type = &types->types[heap_types_strip(types, id)];
-	unsigned count = 0;
-
-	if (heap_types_strip(types, id) == link)
-		return 1;
-	if (type->kind == HEAP_TYPE_ARRAY)
-		return count_links(types, type->target, link, visits);
-	for (uint32_t i = 0; heap_types_has_members(type) && i < type->members; i++) {
-		if (++*visits > MAX_HOOKS)
-			break;
-		count += count_links(types, types->members[type->first_member + i].type, link,
-				     visits);
-	}
-	return count;
-}
-
-// The first base that is no instance of a template, or the innermost one if that leads to its own kind, as the hook of
-// an intrusive list. Objects with a vtable tell their classes themselves.
-static heap_type_id find_base(const struct heap_types *types, heap_type_id id)
-{
-	heap_type_id base = first_base(types, id), next;
-
-	for (int i = 0; i < MAX_BASES && base != HEAP_NO_TYPE; i++) {
-		const struct heap_type *type = &types->types[base];
-
-		next = first_base(types, base);
-		if (!strchr(name_of(types, base), '<') ||
-		    (next == HEAP_NO_TYPE && leads_to_own(types, base)))
-			return is_complete(type) && !(type->flags & HEAP_TYPE_POLYMORPHIC)
-				       ? base
-				       : HEAP_NO_TYPE;
-		base = next;
-	}
-	return HEAP_NO_TYPE;
-}
-
-static void find_open(struct search *search)
-{
-	const struct heap_types *types = search->types;
-
-	for (heap_type_id id = 1; id < search->count; id++) {
-		heap_type_id base =
-			is_complete(&types->types[id]) && !strchr(name_of(types, id), '<')
-				? first_base(types, id)
-				: HEAP_NO_TYPE;
-
-		if (base != HEAP_NO_TYPE)
-			search->is_open[base] = 1;
-	}
-}
-
-// --- nodes that repeat the members of a link -----------------------------------------
-
-// A member of a struct; the first one of a union without a name, where a value that needs no room lies beside it.
-static const struct heap_member *member_at(const struct heap_types *types,
-					   const struct heap_type *type, uint32_t number)
-{
-	const struct heap_member *member = &types->members[type->first_member + number];
-	const struct heap_type *inner = &types->types[heap_types_strip(types, member->type)];
-
-	return member->name == 0 && member->offset == 0 && inner->kind == HEAP_TYPE_UNION &&
-			       inner->members > 0
-		       ? &types->members[inner->first_member]
-		       : member;
-}
-
-static uint64_t hash_member(uint64_t hash, const struct heap_member *member)
-{
-	return heap_hash_mix(heap_hash_mix(hash, member->name), member->offset);
-}
-
-// True for a struct with a few members, one of them a pointer to its own kind, which others may repeat.
-static bool is_link(const struct heap_types *types, heap_type_id id)
-{
-	const struct heap_type *type = &types->types[id];
-	bool has_own = false;
-
-	if (!is_complete(type) || type->members < 2 || type->members > LINK_MEMBERS ||
-	    strchr(name_of(types, id), '<'))
-		return false;
-	for (uint32_t i = 0; i < type->members; i++) {
-		const struct heap_member *member = &types->members[type->first_member + i];
-
-		if (member->name == 0 || member->flags != 0)
-			return false;
-		has_own |= leads_to(types, member->type, id);
-	}
-	return has_own;
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *index_links(struct search *search)
-{
-	const struct heap_types *types = search->types;
-
-	for (heap_type_id id = 1; id < search->count; id++) {
-		const struct heap_type *type = &types->types[id];
-		uint64_t hash = 0;
-
-		if (!is_link(types, id))
-			continue;
-		for (uint32_t i = 0; i < type->members; i++)
-			hash = hash_member(hash, &types->members[type->first_member + i]);
-		HEAP_TRY(heap_hash_add(&search->links, hash, id));
-	}
-	return NULL;
-}
-
-// True if a struct begins with the members of a link, and leads to its own kind where that does.
-static bool repeats(const struct heap_types *types, heap_type_id id, heap_type_id link)
-{
-	const struct heap_type *type = &types->types[id], *other = &types->types[link];
-
-	if (type->members <= other->members || type->size <= other->size)
-		return false;
-	for (uint32_t i = 0; i < other->members; i++) {
-		const struct heap_member *one = member_at(types, type, i);
-		const struct heap_member *same = &types->members[other->first_member + i];
-
-		if (one->name != same->name || one->offset != same->offset || one->flags != 0 ||
-		    heap_types_size(types, one->type) != heap_types_size(types, same->type) ||
-		    leads_to(types, one->type, id) != leads_to(types, same->type, link))
-			return false;
-	}
-	return true;
-}
-
-// The link with most members that a struct begins with.
-static heap_type_id find_repeated(const struct search *search, heap_type_id id)
-{
-	const struct heap_types *types = search->types;
-	const struct heap_type *type = &types->types[id];
-	heap_type_id found = HEAP_NO_TYPE;
-	uint64_t hash = 0;
-
-	for (uint32_t i = 0; i < type->members && i < LINK_MEMBERS; i++) {
-		hash = hash_member(hash, member_at(types, type, i));
-
-		uint32_t link = heap_hash_find(&search->links, hash, at, repeats(types, id, at));
-
-		if (link != HEAP_HASH_NONE)
-			found = link;
-	}
-	return found;
-}
-
 // --- which node is whose -----------------------------------------------------------------
 
 // The class inside of which one is declared, if it is an instance of a template: of Queue<job>::Node.
@@ -306,10 +109,9 @@ static heap_type_id find_holder(const struct search *search, const char *name)
 // True for a class of which a container names objects as its nodes: there is one way into them.
 static bool has_one_link(const struct heap_types *types, const struct node *node)
 {
-	unsigned visits = 0;
-
-	return node->link != HEAP_NO_TYPE && node->is_derived && leads_to_own(types, node->link) &&
-	       count_links(types, node->id, node->link, &visits) == 1;
+	return node->link != HEAP_NO_TYPE && node->is_derived &&
+	       node_links_lead_to_own(types, node->link) &&
+	       node_links_count(types, node->id, node->link) == 1;
 }
 
 static bool has_member(const struct heap_types *types, heap_type_id id, heap_type_id member)
@@ -355,7 +157,7 @@ static struct heap_error *find_nodes(struct search *search)
 		if (!is_complete(type) || (type->flags & HEAP_TYPE_POLYMORPHIC) ||
 		    strncmp(name, "std::", 5) == 0)
 			continue;
-		node.link = find_base(types, id);
+		node.link = node_links_find_base(types, id);
 		if (node.link != HEAP_NO_TYPE && type->size <= types->types[node.link].size)
 			continue; // a head
 		node.is_derived = node.link != HEAP_NO_TYPE;
@@ -363,10 +165,11 @@ static struct heap_error *find_nodes(struct search *search)
 		if (strchr(name, '<')) {
 			node.holder = find_holder(search, name);
 			if (node.link == HEAP_NO_TYPE)
-				node.link = find_repeated(search, id);
-			node.may_be_matched = node.link != HEAP_NO_TYPE &&
-					      (node.holder != HEAP_NO_TYPE ||
-					       (is_instance(name) && !search->is_open[node.link]));
+				node.link = node_links_find_repeated(&search->links, id);
+			node.may_be_matched =
+				node.link != HEAP_NO_TYPE &&
+				(node.holder != HEAP_NO_TYPE ||
+				 (is_instance(name) && !search->links.is_open[node.link]));
 		}
 		if (!node.may_be_named && !node.may_be_matched)
 			continue;
@@ -377,37 +180,6 @@ static struct heap_error *find_nodes(struct search *search)
 }
 
 // --- the containers that have an argument ----------------------------------------------------
-
-static uint64_t hash_name(const char *name, size_t length)
-{
-	return heap_hash_bytes(HEAP_HASH_START, name, length);
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *want(struct search *search, const char *name, size_t length)
-{
-	uint64_t hash = hash_name(name, length);
-
-	if (heap_hash_find(&search->wanted, hash, i, true) != HEAP_HASH_NONE)
-		return NULL;
-	HEAP_TRY(heap_hash_add(&search->wanted, hash, (uint32_t)search->uses.count));
-	return heap_array_append(&search->uses, 0);
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *want_arguments(struct search *search, const char *name)
-{
-	size_t length;
-
-	for (unsigned i = 0; i < MAX_ARGUMENTS; i++) {
-		const char *argument = heap_template_argument(name, i, &length);
-
-		if (!argument)
-			break;
-		HEAP_TRY(want(search, argument, length));
-	}
-	return NULL;
-}
 
 // True if a type has a link in it.
 static bool has_link(const struct search *search, heap_type_id id, unsigned *visits)
@@ -435,8 +207,8 @@ static struct heap_error *list_wanted(struct search *search)
 		const char *name = name_of(types, search->nodes.items[i].id);
 
 		search->is_link[search->nodes.items[i].link] = 1;
-		HEAP_TRY(want_arguments(search, name));
-		HEAP_TRY(want(search, name, strlen(name)));
+		HEAP_TRY(argument_index_want_all(&search->index, name));
+		HEAP_TRY(argument_index_want(&search->index, name, strlen(name)));
 	}
 	for (heap_type_id id = 1; id < search->count; id++) {
 		const char *name = name_of(types, id);
@@ -444,52 +216,7 @@ static struct heap_error *list_wanted(struct search *search)
 
 		if (is_complete(&types->types[id]) && is_instance(name) &&
 		    has_link(search, id, &visits))
-			HEAP_TRY(want(search, name, strlen(name)));
-	}
-	return NULL;
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *index_argument(struct search *search, heap_type_id id, const char *start,
-					 const char *end)
-{
-	uint64_t hash;
-	uint32_t use;
-
-	while (start < end && *start == ' ')
-		start++;
-	while (end > start && end[-1] == ' ')
-		end--;
-	hash = hash_name(start, (size_t)(end - start));
-	use = heap_hash_find(&search->wanted, hash, at, true);
-	if (use == HEAP_HASH_NONE)
-		return NULL;
-	search->uses.items[use]++;
-	return heap_hash_add(&search->by_argument, hash, id);
-}
-
-// Adds an instance by its arguments, and by theirs, in one pass: names may be very long. Other brackets hide what is in
-// them.
-HEAP_MUST_CHECK
-static struct heap_error *index_name(struct search *search, heap_type_id id, const char *name)
-{
-	const char *starts[MAX_DEPTH];
-	int depth = 0, hidden = 0;
-
-	for (const char *at = name; *at; at++) {
-		hidden += strchr("([{", *at) != NULL;
-		hidden -= strchr(")]}", *at) != NULL;
-		if (hidden > 0)
-			continue;
-		if (*at == '<' && ++depth <= MAX_DEPTH)
-			starts[depth - 1] = at + 1;
-		if (*at != '>' && *at != ',')
-			continue;
-		if (depth > 0 && depth <= MAX_DEPTH) {
-			HEAP_TRY(index_argument(search, id, starts[depth - 1], at));
-			starts[depth - 1] = at + 1;
-		}
-		depth -= *at == '>' && depth > 0;
+			HEAP_TRY(argument_index_want(&search->index, name, strlen(name)));
 	}
 	return NULL;
 }
@@ -504,7 +231,7 @@ static struct heap_error *index_arguments(struct search *search)
 		const char *name = name_of(types, id);
 
 		if (is_complete(&types->types[id]) && is_instance(name))
-			HEAP_TRY(index_name(search, id, name));
+			HEAP_TRY(argument_index_add(&search->index, name, id));
 	}
 	return NULL;
 }
@@ -622,12 +349,11 @@ static bool names_link(const struct search *search, const char *name, size_t nam
 	for (unsigned i = 0; i < MAX_ARGUMENTS; i++) {
 		const char *argument = heap_template_argument(name, i, &length);
 		heap_type_id type;
-		unsigned visits = 0;
 
 		if (!argument)
 			break;
 		type = class_names_find(search->names, argument, length);
-		if (type != HEAP_NO_TYPE && count_links(search->types, type, link, &visits) > 0)
+		if (type != HEAP_NO_TYPE && node_links_count(search->types, type, link) > 0)
 			return true;
 		if (names_link(search, argument, length, link, depth + 1))
 			return true;
@@ -637,21 +363,19 @@ static bool names_link(const struct search *search, const char *name, size_t nam
 
 static bool has_inside(const struct search *search, heap_type_id outer, heap_type_id inner)
 {
-	unsigned visits = 0;
-
-	return count_links(search->types, outer, inner, &visits) > 0;
+	return node_links_count(search->types, outer, inner) > 0;
 }
 
 // True if a type with a link in it is a node of another container, which has it among its arguments but not in it.
 static bool is_node(const struct search *search, heap_type_id id, heap_type_id link)
 {
 	const char *name = name_of(search->types, id);
-	uint32_t hash = heap_hash_fold(hash_name(name, strlen(name))), at = hash, holder;
+	uint32_t hash = argument_index_hash(name, strlen(name)), at = hash, holder;
 
 	if (!has_inside(search, id, link))
 		return false;
-	for (int i = 0; i < MAX_HOOKS && heap_hash_next(&search->by_argument, hash, &at, &holder);
-	     i++) {
+	for (int i = 0;
+	     i < MAX_HOOKS && heap_hash_next(&search->index.by_argument, hash, &at, &holder); i++) {
 		if (has_inside(search, holder, link) && !has_inside(search, holder, id))
 			return true;
 	}
@@ -691,28 +415,6 @@ static struct heap_error *note_match(struct search *search, const struct node *n
 				 (struct match){ holder, node->link, node->id, affinity });
 }
 
-// The hash of the argument of a node that fewest containers have. @return false: it has none
-static bool find_rarest(const struct search *search, const char *name, uint32_t *result)
-{
-	uint32_t least = UINT32_MAX;
-	size_t length;
-
-	for (unsigned i = 0; i < MAX_ARGUMENTS; i++) {
-		const char *argument = heap_template_argument(name, i, &length);
-		uint64_t hash = argument ? hash_name(argument, length) : 0;
-		uint32_t use =
-			argument ? heap_hash_find(&search->wanted, hash, at, true) : HEAP_HASH_NONE;
-
-		if (use == HEAP_HASH_NONE)
-			break;
-		if (search->uses.items[use] < least) {
-			least = search->uses.items[use];
-			*result = heap_hash_fold(hash);
-		}
-	}
-	return least != UINT32_MAX;
-}
-
 // Finds the containers that have the node's arguments, too, at any depth.
 HEAP_MUST_CHECK
 static struct heap_error *match_arguments(struct search *search, const struct node *node)
@@ -720,11 +422,11 @@ static struct heap_error *match_arguments(struct search *search, const struct no
 	const char *name = name_of(search->types, node->id);
 	uint32_t hash, at, holder;
 
-	if (!find_rarest(search, name, &hash))
+	if (!argument_index_find_rarest(&search->index, name, &hash))
 		return NULL;
 	at = hash;
-	for (int i = 0; i < MAX_PAIRS && heap_hash_next(&search->by_argument, hash, &at, &holder);
-	     i++) {
+	for (int i = 0;
+	     i < MAX_PAIRS && heap_hash_next(&search->index.by_argument, hash, &at, &holder); i++) {
 		progress_step();
 		HEAP_TRY(note_match(search, node, holder,
 				    compare_arguments(name_of(search->types, holder), name)));
@@ -738,10 +440,10 @@ static struct heap_error *match_name(struct search *search, const struct node *n
 {
 	const char *name = name_of(search->types, node->id);
 	size_t length = strlen(name);
-	uint32_t hash = heap_hash_fold(hash_name(name, length)), at = hash, holder;
+	uint32_t hash = argument_index_hash(name, length), at = hash, holder;
 
-	for (int i = 0; i < MAX_PAIRS && heap_hash_next(&search->by_argument, hash, &at, &holder);
-	     i++)
+	for (int i = 0;
+	     i < MAX_PAIRS && heap_hash_next(&search->index.by_argument, hash, &at, &holder); i++)
 		HEAP_TRY(note_match(search, node, holder,
 				    find_argument(name_of(search->types, holder), name, length) <
 						    MAX_ARGUMENTS
@@ -830,15 +532,13 @@ struct heap_error *template_nodes_complete(struct heap_types *types)
 	CLEANUP(class_names_cleanup) struct class_names *names = NULL;
 	CLEANUP(deinit) struct search search = { .types = types, .count = types->count };
 
-	search.is_open = calloc((size_t)types->count + 1, sizeof(*search.is_open));
 	search.is_holder = calloc((size_t)types->count + 1, sizeof(*search.is_holder));
 	search.is_link = calloc((size_t)types->count + 1, sizeof(*search.is_link));
-	if (!search.is_open || !search.is_link || !search.is_holder)
+	if (!search.is_link || !search.is_holder)
 		return heap_error_out_of_memory();
 	HEAP_TRY(class_names_create(types, &names));
 	search.names = names;
-	find_open(&search);
-	HEAP_TRY(index_links(&search));
+	HEAP_TRY(node_links_init(&search.links, types));
 	HEAP_TRY(find_nodes(&search));
 	if (search.nodes.count == 0)
 		return NULL;
