@@ -56,6 +56,7 @@ $floor{notes} = [100, 100];    # callbacks tell what void pointers lead to
 $floor{script} = [100, 99.9];    # tables of two kinds in one union, and nodes in slabs; tables of three pointers are not told apart
 $floor{regex} = [99.9, 99.9];    # leaked sets of characters
 $floor{deltas} = [99.9, 99.9];    # bytes, whose callers' callers' variables alone tell so
+$floor{toolkit} = [100, 100];    # keys of hash tables that are the tags of other blocks
 $floor{thin} = [100, 100];    # void pointers, by the arguments of the templates around them
 $floor{dictionaries} = [100, 100];    # nodes by their container's arguments
 $floor{items} = [99.9, 99.9];    # pointers lead to the texts with which they end

@@ -44,6 +44,26 @@ bool pointer_tags_exclude(const struct inference *inference, const struct kind *
 
 // --- groups and their claims ---------------------------------------------------
 
+// True if the code that allocates a block has a variable for it of another struct, which has the block's very size: what
+// seems to be a tag may be a key, for instance.
+static bool is_made_as_other(const struct inference *inference, heap_object_id object,
+			     heap_type_id type)
+{
+	const struct kinds *kinds = &inference->kinds;
+	const struct site_types *types =
+		&kinds->site_types[kinds->kinds[kinds_of(inference, object)].site];
+
+	for (uint32_t i = 0; i < types->count; i++) {
+		heap_type_id own = types->list[i].type;
+
+		if (layouts_is_compound(&inference->layouts, own) &&
+		    layouts_size(&inference->layouts, own) == inference_size(inference, object) &&
+		    !layouts_has(&inference->layouts, own, type, 0))
+			return true;
+	}
+	return false;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *claim_members(struct inference *inference, const struct tag_group *group,
 					uint64_t *claimed)
@@ -56,6 +76,9 @@ static struct heap_error *claim_members(struct inference *inference, const struc
 		struct layout_claim claim = inference_fit(inference, group->type, object);
 
 		progress_step();
+		if (group->evidence == HEAP_EVIDENCE_SITE &&
+		    is_made_as_other(inference, object, group->type))
+			continue;
 		if (claim.fit == LAYOUT_NONE) {
 			if (size < layouts_size(&inference->layouts, group->type))
 				continue;
