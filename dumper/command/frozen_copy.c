@@ -36,7 +36,6 @@ struct making {
 	struct tracee *victim; // in copy->tracees; or the next, while these may move
 	struct tracee kept;
 	struct tracee_rescue rescue;
-	unsigned long options;
 	uint64_t program;     // process_program() when the code was found
 	uint64_t start_ns;    // when the victim was stopped
 	bool may_stop_others; // before the holder is made
@@ -241,7 +240,7 @@ static long make_sharer(struct making *making, pid_t parent, bool is_child, pid_
 	if (result <= 0 || *child == 0)
 		return result < 0 ? result : -EAGAIN;
 	tracee_wait(*child, PROCESS_THREADS_PATIENCE_MS);
-	ptrace(PTRACE_SETOPTIONS, *child, NULL, making->options | PTRACE_O_EXITKILL);
+	ptrace(PTRACE_SETOPTIONS, *child, NULL, making->kept.options | PTRACE_O_EXITKILL);
 	return result;
 }
 
@@ -505,7 +504,6 @@ static struct heap_error *copy_by_victim(struct making *making, const struct pro
 	making->start_ns = heap_monotonic_ns();
 	making->kept = *making->victim;
 	making->victim = &making->kept;
-	making->options = victim_options(making->process, making->kept.tid);
 	error = prepare(making, status);
 	if (!error) {
 		copy->tracees.list[number] = making->kept;

@@ -45,6 +45,7 @@ struct tracee {
 	uint64_t switches;            /**< how often it had run by then */
 	int signal;                   /**< that it was just about to get; 0: none */
 	bool has_rest; /**< it slept until the stop in a call whose time does not show in registers */
+	unsigned long options; /**< of ptrace(2), if it is to make the copy */
 	struct user_regs_struct registers;
 };
 

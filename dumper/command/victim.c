@@ -112,7 +112,8 @@ static bool is_in_sequence(struct process *process, const struct tracee *tracee)
 	return tracee_program_counter(&tracee->registers) - sequence.start < sequence.length;
 }
 
-unsigned long victim_options(const struct process *process, pid_t tid)
+// The options of ptrace(2) for a thread as the victim, and for its children.
+static unsigned long find_options(const struct process *process, pid_t tid)
 {
 	return PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACESYSGOOD |
 	       (process_filters_thread(process, tid) ? PTRACE_O_SUSPEND_SECCOMP : 0);
@@ -133,12 +134,12 @@ static bool await_victim(const struct process *process, struct tracee *victim)
 HEAP_MUST_CHECK
 static struct heap_error *set_options(const struct process *process, struct tracee *victim)
 {
-	unsigned long options = victim_options(process, victim->tid);
 	struct heap_error *error;
 
-	if (ptrace(PTRACE_SETOPTIONS, victim->tid, NULL, options) == 0)
+	victim->options = find_options(process, victim->tid);
+	if (ptrace(PTRACE_SETOPTIONS, victim->tid, NULL, victim->options) == 0)
 		return NULL;
-	error = options & PTRACE_O_SUSPEND_SECCOMP
+	error = victim->options & PTRACE_O_SUSPEND_SECCOMP
 			? heap_error_create(HEAP_ERROR_SYSTEM,
 					    "%d filters its system calls, which might "
 					    "end it; only root may suspend that",

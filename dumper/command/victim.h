@@ -9,9 +9,6 @@
 
 #include "dumper/command/process_threads.h"
 
-/** Options of ptrace(2) for a thread as the victim, and for its children. */
-unsigned long victim_options(const struct process *process, pid_t tid);
-
 /**
  * Finds a thread that may be interrupted, and stops it.
  *
