@@ -4,12 +4,9 @@
 #include "dumper/writer/base/progress.h"
 #include "dumper/writer/infer/void_meanings.h"
 #include "dumper/writer/infer/void_visits.h"
-#include "lib/base/array.h"
 #include "lib/base/cleanup.h"
 
 #include <stdlib.h>
-
-struct type_list HEAP_ARRAY(heap_type_id);
 
 enum {
 	HEAD_DEPTH = 2, // from a node to its pointer in an array, and to the table that has that
@@ -257,38 +254,19 @@ static bool holds_containers(const struct inference *inference, const uint8_t *i
 	return has_any;
 }
 
-// Lists the types of objects. Others may have huge arrays, and finding the pointers in these takes long.
-HEAP_MUST_CHECK
-static struct heap_error *list_used(const struct inference *inference, struct type_list *used)
-{
-	size_t count = inference->layouts.types->count;
-	CLEANUP_FREE uint8_t *is_used = calloc(count + 1, 1);
-
-	if (!is_used)
-		return heap_error_out_of_memory();
-	for (heap_object_id i = 0; i < inference->capture->objects.count; i++)
-		is_used[inference_type(inference, i)] = 1;
-	for (heap_type_id id = 1; id < count; id++) {
-		if (is_used[id])
-			HEAP_TRY(heap_array_append(used, id));
-	}
-	return NULL;
-}
-
 // The heads of containers have no void pointers themselves: those of lists lead to their first nodes, those of hash
-// tables to arrays of pointers to these.
+// tables to arrays of pointers to these. Types that no object has may have huge arrays, and finding the pointers in these
+// takes long.
 HEAP_MUST_CHECK
-static struct heap_error *add_heads(const struct inference *inference, uint8_t *is_container)
+static struct heap_error *add_heads(struct inference *inference, uint8_t *is_container)
 {
-	CLEANUP_ARRAY struct type_list used = { 0 };
+	const uint32_t *counts;
 
-	HEAP_TRY(list_used(inference, &used));
+	HEAP_TRY(inference_count_types(inference, &counts));
 	for (int depth = 0; depth < HEAD_DEPTH; depth++) {
-		for (size_t i = 0; i < used.count; i++) {
-			heap_type_id id = used.items[i];
-
-			is_container[id] =
-				is_container[id] || holds_containers(inference, is_container, id);
+		for (heap_type_id id = 1; id < inference->layouts.types->count; id++) {
+			if (counts[id] > 0 && !is_container[id])
+				is_container[id] = holds_containers(inference, is_container, id);
 		}
 	}
 	return NULL;
