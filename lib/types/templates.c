@@ -47,6 +47,11 @@ size_t heap_template_length(const char *name)
 	return 0;
 }
 
+bool heap_template_is_instance(const char *name)
+{
+	return *name && heap_template_length(name) == strlen(name);
+}
+
 static const char *trim(const char *start, const char *end, size_t *length)
 {
 	while (start < end && *start == ' ')
@@ -120,7 +125,7 @@ bool heap_template_is_standard(const char *name, const char *template)
 
 		if (strncmp(name, spaces[i], length) == 0 &&
 		    strncmp(name + length, template, strlen(template)) == 0)
-			return heap_template_length(name) == strlen(name);
+			return heap_template_is_instance(name);
 	}
 	return false;
 }

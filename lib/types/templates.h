@@ -23,6 +23,9 @@ bool heap_template_is_standard(const char *name, const char *template);
 /** The length of "name<…>" at the start of @p name; 0 if its brackets do not close. */
 size_t heap_template_length(const char *name);
 
+/** True for the name of an instance of a template, "name<…>", and not of something inside of it. */
+bool heap_template_is_instance(const char *name);
+
 /**
  * The @p index'th argument of a name that ends in "<…>", without spaces around it.
  *

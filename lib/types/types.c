@@ -192,6 +192,13 @@ bool heap_types_is_pointer(const struct heap_types *types, heap_type_id type)
 	return kind == HEAP_TYPE_POINTER || kind == HEAP_TYPE_REFERENCE;
 }
 
+bool heap_types_leads_to(const struct heap_types *types, heap_type_id pointer, heap_type_id target)
+{
+	const struct heap_type *type = &types->types[heap_types_strip(types, pointer)];
+
+	return type->kind == HEAP_TYPE_POINTER && heap_types_strip(types, type->target) == target;
+}
+
 heap_type_id heap_types_pointee(const struct heap_types *types, heap_type_id type)
 {
 	return heap_types_is_pointer(types, type)

@@ -187,6 +187,12 @@ static inline const char *heap_types_string(const struct heap_types *types, uint
 	return types->strings + offset;
 }
 
+/** The name of a type itself, as debug information has it; "" for the unnamed. */
+static inline const char *heap_types_name(const struct heap_types *types, heap_type_id type)
+{
+	return heap_types_string(types, types->types[type].name);
+}
+
 /** True if a type is a struct, union, class or enum that has a name. */
 static inline bool heap_types_is_named(const struct heap_type *type)
 {
@@ -207,6 +213,9 @@ bool heap_types_is_pointer(const struct heap_types *types, heap_type_id type);
 
 /** The type that such a type leads to, as declared; HEAP_NO_TYPE: it is none, or leads to void. */
 heap_type_id heap_types_pointee(const struct heap_types *types, heap_type_id type);
+
+/** True for a pointer, and no reference, to a type, whatever the names and qualifiers of both are. */
+bool heap_types_leads_to(const struct heap_types *types, heap_type_id pointer, heap_type_id target);
 
 /** Bytes of one value of the type, through typedefs and arrays; 0 if unknown. */
 uint64_t heap_types_size(const struct heap_types *types, heap_type_id type);

@@ -14,11 +14,6 @@ static bool is_unnamed(const struct heap_type *type)
 	return type->name == 0 && type->kind >= HEAP_TYPE_STRUCT && type->kind <= HEAP_TYPE_ENUM;
 }
 
-static const char *name_of(const struct heap_types *types, heap_type_id id)
-{
-	return heap_types_string(types, types->types[id].name);
-}
-
 // Finds the types whose typedefs all have one name.
 static void find_aliases(const struct heap_types *types, heap_type_id *aliases)
 {
@@ -31,7 +26,7 @@ static void find_aliases(const struct heap_types *types, heap_type_id *aliases)
 			continue;
 		if (*alias == HEAP_NO_TYPE)
 			*alias = id;
-		else if (strcmp(name_of(types, *alias), name_of(types, id)) != 0)
+		else if (strcmp(heap_types_name(types, *alias), heap_types_name(types, id)) != 0)
 			*alias = SEVERAL;
 	}
 	for (heap_type_id id = 0; id < types->count; id++) {
@@ -44,8 +39,8 @@ static int compare_names(const void *left, const void *right, void *context)
 {
 	const struct heap_types *types = context;
 
-	return strcmp(name_of(types, *(const heap_type_id *)left),
-		      name_of(types, *(const heap_type_id *)right));
+	return strcmp(heap_types_name(types, *(const heap_type_id *)left),
+		      heap_types_name(types, *(const heap_type_id *)right));
 }
 
 // Marks types that have the same alias: their formatted names tell file and line.
@@ -53,7 +48,8 @@ static void tell_apart(struct heap_types *types, heap_type_id *sorted, size_t co
 {
 	qsort_r(sorted, count, sizeof(*sorted), compare_names, types);
 	for (size_t i = 1; i < count; i++) {
-		if (strcmp(name_of(types, sorted[i]), name_of(types, sorted[i - 1])) != 0)
+		if (strcmp(heap_types_name(types, sorted[i]),
+			   heap_types_name(types, sorted[i - 1])) != 0)
 			continue;
 		types->types[types->types[sorted[i]].target].flags |= HEAP_TYPE_AMBIGUOUS;
 		types->types[types->types[sorted[i - 1]].target].flags |= HEAP_TYPE_AMBIGUOUS;

@@ -42,7 +42,7 @@ HEAP_MUST_CHECK
 struct heap_error *argument_index_add(struct argument_index *index, const char *name,
 				      uint32_t number);
 
-/** What heap_hash_next() on by_argument finds those with an argument by. Others may have the same one. */
+/** The hash by which heap_hash_next() on by_argument finds those with an argument. Others may have the same one. */
 uint32_t argument_index_hash(const char *name, size_t length);
 
 /**

@@ -228,9 +228,7 @@ enum reading {
 static bool has_struct_of_bytes(const struct inference *inference, heap_object_id object,
 				uint32_t offset)
 {
-	const struct kinds *kinds = &inference->kinds;
-	const struct site_types *types =
-		&kinds->site_types[kinds->kinds[kinds_of(inference, object)].site];
+	const struct site_types *types = inference_site_types(inference, object);
 
 	for (uint32_t i = 0; i < types->count; i++) {
 		const struct layout_facts *facts = &inference->layouts.facts[types->list[i].type];

@@ -14,11 +14,6 @@ enum {
 	MAX_NAME = 4096,
 };
 
-static const char *name_of(const struct heap_types *types, heap_type_id id)
-{
-	return heap_types_string(types, types->types[id].name);
-}
-
 static bool begins(const char *text, const char *beginning)
 {
 	return strncmp(text, beginning, strlen(beginning)) == 0;
@@ -65,7 +60,7 @@ static struct heap_error *find_argument(struct heap_types *types, const struct c
 					heap_type_id id, heap_type_id *result)
 {
 	size_t length;
-	const char *argument = heap_template_argument(name_of(types, id), 0, &length);
+	const char *argument = heap_template_argument(heap_types_name(types, id), 0, &length);
 
 	*result = HEAP_NO_TYPE;
 	return argument ? find_type(types, names, argument, length, result) : NULL;
@@ -92,7 +87,7 @@ static struct heap_error *fill_buffer(struct heap_types *types, const struct cla
 				      heap_type_id id)
 {
 	size_t length;
-	const char *argument = heap_template_argument(name_of(types, id), 0, &length);
+	const char *argument = heap_template_argument(heap_types_name(types, id), 0, &length);
 	heap_type_id content = HEAP_NO_TYPE;
 	uint32_t storage = find_member(types, id, "_M_storage");
 
@@ -198,7 +193,7 @@ static struct heap_error *complete_owner(struct heap_types *types, const struct 
 {
 	uint32_t member = find_member(types, id, "_M_t");
 	size_t length;
-	const char *argument = heap_template_argument(name_of(types, id), 0, &length);
+	const char *argument = heap_template_argument(heap_types_name(types, id), 0, &length);
 	heap_type_id target = HEAP_NO_TYPE;
 
 	if (member == UINT32_MAX || !argument || types->types[id].size != 8 ||
@@ -227,7 +222,7 @@ static heap_type_id find_base(const struct heap_types *types, heap_type_id node,
 		heap_type_id base = heap_types_strip(types, member->type);
 
 		if ((member->flags & HEAP_MEMBER_BASE) && member->offset == 0 &&
-		    begins(name_of(types, base), name))
+		    begins(heap_types_name(types, base), name))
 			return base;
 	}
 	return HEAP_NO_TYPE;
@@ -261,7 +256,7 @@ static heap_type_id find_iterated(const struct heap_types *types, const struct c
 				  heap_type_id id, const struct rule *rule)
 {
 	size_t length;
-	const char *argument = heap_template_argument(name_of(types, id), 0, &length);
+	const char *argument = heap_template_argument(heap_types_name(types, id), 0, &length);
 	char name[MAX_NAME];
 
 	for (const struct rule *other = rules; argument && other->node; other++) {
@@ -309,7 +304,7 @@ static const struct rule *find_rule(const char *name)
 {
 	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++) {
 		// Skip nested classes.
-		if (begins(name, rules[i].holder) && heap_template_length(name) == strlen(name))
+		if (begins(name, rules[i].holder) && heap_template_is_instance(name))
 			return &rules[i];
 	}
 	return NULL;
@@ -363,14 +358,14 @@ HEAP_MUST_CHECK
 static struct heap_error *complete(struct heap_types *types, const struct class_names *names,
 				   heap_type_id id)
 {
-	const char *name = name_of(types, id);
+	const char *name = heap_types_name(types, id);
 	const struct rule *rule = find_rule(name);
 
 	if (rule)
 		return lead_to_nodes(types, names, id, rule);
 	for (size_t i = 0; i < sizeof(completions) / sizeof(*completions); i++) {
 		if (begins(name, completions[i].name) &&
-		    (completions[i].parts || heap_template_length(name) == strlen(name)))
+		    (completions[i].parts || heap_template_is_instance(name)))
 			return completions[i].complete(types, names, id);
 	}
 	return NULL;

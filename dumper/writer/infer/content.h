@@ -33,7 +33,7 @@ struct content {
 int content_score(const struct inference *inference, const struct content *content,
 		  heap_type_id type, uint64_t elements);
 
-/** What contents say of one value of a type: content_score() and content_contradicts(), of one visit. */
+/** The verdict of contents on one value of a type: content_score() and content_contradicts(), of one visit. */
 struct content_verdict {
 	int score;
 	bool contradicts;

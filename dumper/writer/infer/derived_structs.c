@@ -8,9 +8,7 @@ static heap_type_id find_derived(const struct inference *inference, heap_object_
 				 heap_type_id base)
 {
 	const struct layouts *layouts = &inference->layouts;
-	const struct kinds *kinds = &inference->kinds;
-	const struct site_types *types =
-		&kinds->site_types[kinds->kinds[kinds_of(inference, object)].site];
+	const struct site_types *types = inference_site_types(inference, object);
 	uint64_t size = inference_size(inference, object);
 
 	for (uint32_t i = 0; i < types->count; i++) {

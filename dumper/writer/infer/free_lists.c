@@ -51,8 +51,7 @@ static bool is_of_headers(const struct inference *inference, heap_object_id obje
 		return false;
 	if (!inference_has_sites(inference))
 		return inference->layouts.types->types[type].kind == HEAP_TYPE_UNION;
-	types = &inference->kinds
-			 .site_types[inference->kinds.kinds[kinds_of(inference, object)].site];
+	types = inference_site_types(inference, object);
 	for (uint32_t i = 0; i < types->count; i++) {
 		if (types->list[i].type == type)
 			return true;

@@ -148,6 +148,15 @@ static inline uint32_t kinds_of(const struct inference *inference, heap_object_i
 			 : kinds->of_kind[objects_kind(&inference->capture->objects, object)];
 }
 
+/** The types that the code handles which allocates an object. */
+static inline const struct site_types *inference_site_types(const struct inference *inference,
+							    heap_object_id object)
+{
+	const struct kinds *kinds = &inference->kinds;
+
+	return &kinds->site_types[kinds->kinds[kinds_of(inference, object)].site];
+}
+
 /** Prefetches what kinds_of() reads. */
 static inline void kinds_prefetch(const struct inference *inference, heap_object_id object)
 {

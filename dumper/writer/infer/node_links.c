@@ -12,17 +12,6 @@ enum {
 	MAX_HOOKS = 64,  // types visited in search of links
 };
 
-static const char *name_of(const struct heap_types *types, heap_type_id id)
-{
-	return heap_types_string(types, types->types[id].name);
-}
-
-static bool is_complete(const struct heap_type *type)
-{
-	return (type->kind == HEAP_TYPE_STRUCT || type->kind == HEAP_TYPE_CLASS) &&
-	       type->size > 0 && type->name != 0;
-}
-
 // --- links that nodes are derived from ------------------------------------------------
 
 // The base class at the start of a class, but for those without members; HEAP_NO_TYPE: it has none.
@@ -43,19 +32,12 @@ static heap_type_id first_base(const struct heap_types *types, heap_type_id id)
 	return HEAP_NO_TYPE;
 }
 
-static bool leads_to(const struct heap_types *types, heap_type_id pointer, heap_type_id target)
-{
-	const struct heap_type *type = &types->types[heap_types_strip(types, pointer)];
-
-	return type->kind == HEAP_TYPE_POINTER && heap_types_strip(types, type->target) == target;
-}
-
 bool node_links_lead_to_own(const struct heap_types *types, heap_type_id id)
 {
 	const struct heap_type *type = &types->types[id];
 
 	for (uint32_t i = 0; i < type->members; i++) {
-		if (leads_to(types, types->members[type->first_member + i].type, id))
+		if (heap_types_leads_to(types, types->members[type->first_member + i].type, id))
 			return true;
 	}
 	return false;
@@ -96,9 +78,9 @@ heap_type_id node_links_find_base(const struct heap_types *types, heap_type_id i
 		const struct heap_type *type = &types->types[base];
 
 		next = first_base(types, base);
-		if (!strchr(name_of(types, base), '<') ||
+		if (!strchr(heap_types_name(types, base), '<') ||
 		    (next == HEAP_NO_TYPE && node_links_lead_to_own(types, base)))
-			return is_complete(type) && !(type->flags & HEAP_TYPE_POLYMORPHIC)
+			return node_links_is_class(type) && !(type->flags & HEAP_TYPE_POLYMORPHIC)
 				       ? base
 				       : HEAP_NO_TYPE;
 		base = next;
@@ -111,10 +93,10 @@ static void find_open(struct node_links *links)
 	const struct heap_types *types = links->types;
 
 	for (heap_type_id id = 1; id < types->count; id++) {
-		heap_type_id base =
-			is_complete(&types->types[id]) && !strchr(name_of(types, id), '<')
-				? first_base(types, id)
-				: HEAP_NO_TYPE;
+		heap_type_id base = node_links_is_class(&types->types[id]) &&
+						    !strchr(heap_types_name(types, id), '<')
+					    ? first_base(types, id)
+					    : HEAP_NO_TYPE;
 
 		if (base != HEAP_NO_TYPE)
 			links->is_open[base] = 1;
@@ -145,19 +127,17 @@ static uint64_t hash_member(uint64_t hash, const struct heap_member *member)
 static bool is_link(const struct heap_types *types, heap_type_id id)
 {
 	const struct heap_type *type = &types->types[id];
-	bool has_own = false;
 
-	if (!is_complete(type) || type->members < 2 || type->members > MAX_MEMBERS ||
-	    strchr(name_of(types, id), '<'))
+	if (!node_links_is_class(type) || type->members < 2 || type->members > MAX_MEMBERS ||
+	    strchr(heap_types_name(types, id), '<'))
 		return false;
 	for (uint32_t i = 0; i < type->members; i++) {
 		const struct heap_member *member = &types->members[type->first_member + i];
 
 		if (member->name == 0 || member->flags != 0)
 			return false;
-		has_own |= leads_to(types, member->type, id);
 	}
-	return has_own;
+	return node_links_lead_to_own(types, id);
 }
 
 HEAP_MUST_CHECK
@@ -191,7 +171,8 @@ static bool repeats(const struct heap_types *types, heap_type_id id, heap_type_i
 
 		if (one->name != same->name || one->offset != same->offset || one->flags != 0 ||
 		    heap_types_size(types, one->type) != heap_types_size(types, same->type) ||
-		    leads_to(types, one->type, id) != leads_to(types, same->type, link))
+		    heap_types_leads_to(types, one->type, id) !=
+			    heap_types_leads_to(types, same->type, link))
 			return false;
 	}
 	return true;

@@ -37,6 +37,13 @@ heap_type_id node_links_find_base(const struct heap_types *types, heap_type_id t
 /** The link with most members that a struct begins with; HEAP_NO_TYPE: there is none. */
 heap_type_id node_links_find_repeated(const struct node_links *links, heap_type_id type);
 
+/** True for a struct or class with a name, of which more than that is known. */
+static inline bool node_links_is_class(const struct heap_type *type)
+{
+	return (type->kind == HEAP_TYPE_STRUCT || type->kind == HEAP_TYPE_CLASS) &&
+	       type->size > 0 && type->name != 0;
+}
+
 /** How many links a type has in it, as far as one sees. */
 unsigned node_links_count(const struct heap_types *types, heap_type_id type, heap_type_id link);
 

@@ -49,9 +49,7 @@ bool pointer_tags_exclude(const struct inference *inference, const struct kind *
 static bool is_made_as_other(const struct inference *inference, heap_object_id object,
 			     heap_type_id type)
 {
-	const struct kinds *kinds = &inference->kinds;
-	const struct site_types *types =
-		&kinds->site_types[kinds->kinds[kinds_of(inference, object)].site];
+	const struct site_types *types = inference_site_types(inference, object);
 
 	for (uint32_t i = 0; i < types->count; i++) {
 		heap_type_id own = types->list[i].type;

@@ -78,22 +78,6 @@ static void deinit(struct search *search)
 	heap_array_deinit(&search->matches);
 }
 
-static const char *name_of(const struct heap_types *types, heap_type_id id)
-{
-	return heap_types_string(types, types->types[id].name);
-}
-
-static bool is_complete(const struct heap_type *type)
-{
-	return (type->kind == HEAP_TYPE_STRUCT || type->kind == HEAP_TYPE_CLASS) &&
-	       type->size > 0 && type->name != 0;
-}
-
-static bool is_instance(const char *name)
-{
-	return strchr(name, '<') && heap_template_length(name) == strlen(name);
-}
-
 // --- which node is whose -----------------------------------------------------------------
 
 // The class inside of which one is declared, if it is an instance of a template: of Queue<job>::Node.
@@ -128,7 +112,7 @@ static bool has_member(const struct heap_types *types, heap_type_id id, heap_typ
 // True if one of the members is what an argument names.
 static bool has_value(const struct search *search, heap_type_id id)
 {
-	const char *name = name_of(search->types, id);
+	const char *name = heap_types_name(search->types, id);
 	size_t length;
 
 	for (unsigned i = 0; i < MAX_ARGUMENTS; i++) {
@@ -151,10 +135,10 @@ static struct heap_error *find_nodes(struct search *search)
 
 	for (heap_type_id id = 1; id < search->count; id++) {
 		const struct heap_type *type = &types->types[id];
-		const char *name = name_of(types, id);
+		const char *name = heap_types_name(types, id);
 		struct node node = { .id = id };
 
-		if (!is_complete(type) || (type->flags & HEAP_TYPE_POLYMORPHIC) ||
+		if (!node_links_is_class(type) || (type->flags & HEAP_TYPE_POLYMORPHIC) ||
 		    strncmp(name, "std::", 5) == 0)
 			continue;
 		node.link = node_links_find_base(types, id);
@@ -167,9 +151,9 @@ static struct heap_error *find_nodes(struct search *search)
 			if (node.link == HEAP_NO_TYPE)
 				node.link = node_links_find_repeated(&search->links, id);
 			node.may_be_matched =
-				node.link != HEAP_NO_TYPE &&
-				(node.holder != HEAP_NO_TYPE ||
-				 (is_instance(name) && !search->links.is_open[node.link]));
+				node.link != HEAP_NO_TYPE && (node.holder != HEAP_NO_TYPE ||
+							      (heap_template_is_instance(name) &&
+							       !search->links.is_open[node.link]));
 		}
 		if (!node.may_be_named && !node.may_be_matched)
 			continue;
@@ -204,17 +188,17 @@ static struct heap_error *list_wanted(struct search *search)
 	const struct heap_types *types = search->types;
 
 	for (size_t i = 0; i < search->nodes.count; i++) {
-		const char *name = name_of(types, search->nodes.items[i].id);
+		const char *name = heap_types_name(types, search->nodes.items[i].id);
 
 		search->is_link[search->nodes.items[i].link] = 1;
 		HEAP_TRY(argument_index_want_all(&search->index, name));
 		HEAP_TRY(argument_index_want(&search->index, name, strlen(name)));
 	}
 	for (heap_type_id id = 1; id < search->count; id++) {
-		const char *name = name_of(types, id);
+		const char *name = heap_types_name(types, id);
 		unsigned visits = 0;
 
-		if (is_complete(&types->types[id]) && is_instance(name) &&
+		if (node_links_is_class(&types->types[id]) && heap_template_is_instance(name) &&
 		    has_link(search, id, &visits))
 			HEAP_TRY(argument_index_want(&search->index, name, strlen(name)));
 	}
@@ -228,9 +212,9 @@ static struct heap_error *index_arguments(struct search *search)
 
 	HEAP_TRY(list_wanted(search));
 	for (heap_type_id id = 1; id < search->count; id++) {
-		const char *name = name_of(types, id);
+		const char *name = heap_types_name(types, id);
 
-		if (is_complete(&types->types[id]) && is_instance(name))
+		if (node_links_is_class(&types->types[id]) && heap_template_is_instance(name))
 			HEAP_TRY(argument_index_add(&search->index, name, id));
 	}
 	return NULL;
@@ -369,7 +353,7 @@ static bool has_inside(const struct search *search, heap_type_id outer, heap_typ
 // True if a type with a link in it is a node of another container, which has it among its arguments but not in it.
 static bool is_node(const struct search *search, heap_type_id id, heap_type_id link)
 {
-	const char *name = name_of(search->types, id);
+	const char *name = heap_types_name(search->types, id);
 	uint32_t hash = argument_index_hash(name, strlen(name)), at = hash, holder;
 
 	if (!has_inside(search, id, link))
@@ -399,10 +383,10 @@ HEAP_MUST_CHECK
 static struct heap_error *note_match(struct search *search, const struct node *node,
 				     heap_type_id holder, enum affinity affinity)
 {
-	const char *holder_name = name_of(search->types, holder);
+	const char *holder_name = heap_types_name(search->types, holder);
 	bool is_concerned;
 
-	// What the container has in it is its end, and no node.
+	// A node inside of the container itself is its end.
 	if (affinity == AFFINITY_NONE || has_inside(search, holder, node->id) ||
 	    (affinity != AFFINITY_INSIDE &&
 	     (is_node(search, holder, node->link) || !may_hold(search, holder, node))))
@@ -419,7 +403,7 @@ static struct heap_error *note_match(struct search *search, const struct node *n
 HEAP_MUST_CHECK
 static struct heap_error *match_arguments(struct search *search, const struct node *node)
 {
-	const char *name = name_of(search->types, node->id);
+	const char *name = heap_types_name(search->types, node->id);
 	uint32_t hash, at, holder;
 
 	if (!argument_index_find_rarest(&search->index, name, &hash))
@@ -428,8 +412,9 @@ static struct heap_error *match_arguments(struct search *search, const struct no
 	for (int i = 0;
 	     i < MAX_PAIRS && heap_hash_next(&search->index.by_argument, hash, &at, &holder); i++) {
 		progress_step();
-		HEAP_TRY(note_match(search, node, holder,
-				    compare_arguments(name_of(search->types, holder), name)));
+		HEAP_TRY(note_match(
+			search, node, holder,
+			compare_arguments(heap_types_name(search->types, holder), name)));
 	}
 	return NULL;
 }
@@ -438,15 +423,15 @@ static struct heap_error *match_arguments(struct search *search, const struct no
 HEAP_MUST_CHECK
 static struct heap_error *match_name(struct search *search, const struct node *node)
 {
-	const char *name = name_of(search->types, node->id);
+	const char *name = heap_types_name(search->types, node->id);
 	size_t length = strlen(name);
 	uint32_t hash = argument_index_hash(name, length), at = hash, holder;
 
 	for (int i = 0;
 	     i < MAX_PAIRS && heap_hash_next(&search->index.by_argument, hash, &at, &holder); i++)
 		HEAP_TRY(note_match(search, node, holder,
-				    find_argument(name_of(search->types, holder), name, length) <
-						    MAX_ARGUMENTS
+				    find_argument(heap_types_name(search->types, holder), name,
+						  length) < MAX_ARGUMENTS
 					    ? AFFINITY_NAMED
 					    : AFFINITY_INNER));
 	return NULL;
@@ -521,7 +506,7 @@ static struct heap_error *change(struct search *search, const struct match *matc
 	};
 
 	HEAP_TRY(type_copies_change(&copies, match->holder));
-	// What the node holds is its own.
+	// The node's own value leads to things that the container does not know.
 	copies.left = NULL;
 	copies.left_count = 0;
 	return type_copies_change(&copies, match->node);

@@ -66,9 +66,7 @@ static bool ends_block(const struct inference *inference, heap_object_id object,
 // True if the code that makes a block has a pointer to such structs.
 static bool is_handled(const struct inference *inference, heap_object_id object, heap_type_id type)
 {
-	const struct kinds *kinds = &inference->kinds;
-	const struct site_types *types =
-		&kinds->site_types[kinds->kinds[kinds_of(inference, object)].site];
+	const struct site_types *types = inference_site_types(inference, object);
 
 	for (uint32_t i = 0; i < types->count; i++) {
 		if (types->list[i].type == type)

@@ -42,11 +42,6 @@ static void deinit(struct search *search)
 	heap_array_deinit(&search->queue);
 }
 
-static const char *name_of(const struct heap_types *types, heap_type_id id)
-{
-	return heap_types_string(types, types->types[id].name);
-}
-
 static bool is_complete(const struct heap_type *type)
 {
 	return heap_types_has_members(type) && type->size > 0;
@@ -55,11 +50,10 @@ static bool is_complete(const struct heap_type *type)
 // True for an instance of a template of the program's own.
 static bool is_instance(const struct heap_types *types, heap_type_id id)
 {
-	const char *name = name_of(types, id);
+	const char *name = heap_types_name(types, id);
 
-	return is_complete(&types->types[id]) && strchr(name, '<') &&
-	       strncmp(name, "std::", 5) != 0 && strncmp(name, "__gnu_cxx::", 11) != 0 &&
-	       heap_template_length(name) == strlen(name);
+	return is_complete(&types->types[id]) && heap_template_is_instance(name) &&
+	       strncmp(name, "std::", 5) != 0 && strncmp(name, "__gnu_cxx::", 11) != 0;
 }
 
 // --- what nothing but templates leads to --------------------------------------------
@@ -90,7 +84,7 @@ static struct heap_error *add_references(struct search *search, heap_type_id fro
 	const struct heap_types *types = search->types;
 	const struct heap_type *type = &types->types[id];
 
-	for (uint32_t i = 0; i<type->members && * left> 0; i++) {
+	for (uint32_t i = 0; *left > 0 && i < type->members; i++) {
 		heap_type_id to = struct_of(types, types->members[type->first_member + i].type);
 
 		--*left;
@@ -108,11 +102,11 @@ static struct heap_error *add_references(struct search *search, heap_type_id fro
 // True if an instance of a template leads to a type as to a part of how it works: not to what it was made for.
 static bool is_part(const struct heap_types *types, const struct reference *reference)
 {
-	const char *from = name_of(types, reference->from);
+	const char *from = heap_types_name(types, reference->from);
 	const char *arguments = strchr(from, '<');
 
 	return arguments && strncmp(from, "std::", 5) != 0 &&
-	       !strstr(arguments, name_of(types, reference->to));
+	       !strstr(arguments, heap_types_name(types, reference->to));
 }
 
 // True if copies may be made of a type at all.
@@ -121,7 +115,7 @@ static bool may_be_copied(const struct heap_types *types, heap_type_id id)
 	const struct heap_type *type = &types->types[id];
 
 	return is_complete(type) && !(type->flags & HEAP_TYPE_POLYMORPHIC) &&
-	       strncmp(name_of(types, id), "std::", 5) != 0 && !is_instance(types, id);
+	       strncmp(heap_types_name(types, id), "std::", 5) != 0 && !is_instance(types, id);
 }
 
 HEAP_MUST_CHECK
@@ -166,7 +160,8 @@ static struct heap_error *begin_sharing(struct search *search)
 	for (size_t i = 0; i < search->references.count; i++) {
 		const struct reference *reference = &search->references.items[i];
 
-		if (strchr(name_of(types, reference->from), '<') && !is_part(types, reference))
+		if (strchr(heap_types_name(types, reference->from), '<') &&
+		    !is_part(types, reference))
 			HEAP_TRY(share(search, reference->to));
 	}
 	return NULL;
@@ -179,7 +174,7 @@ static struct heap_error *spread(struct search *search, heap_type_id from)
 	const struct reference *list = search->references.items;
 	size_t count = search->references.count;
 
-	if (strchr(name_of(search->types, from), '<'))
+	if (strchr(heap_types_name(search->types, from), '<'))
 		return NULL;
 	for (size_t i = heap_partition_point(j, 0, count, list[j].from < from);
 	     i < count && list[i].from == from; i++)
@@ -255,7 +250,7 @@ static struct heap_error *add_argument(struct search *search, const char *argume
 HEAP_MUST_CHECK
 static struct heap_error *add_template(struct search *search, heap_type_id id)
 {
-	const char *name = name_of(search->types, id);
+	const char *name = heap_types_name(search->types, id);
 	struct type_copies copies = {
 		.types = search->types,
 		.are_void = true,

@@ -8,7 +8,7 @@
  *	template <class T> class ListOf { AnyList *list; }	AnyList ─▶ Cell ─▶ void *
  *	template <class T> class VectorOf : AnyVector		AnyVector { void *begin; }
  *
- * What their void pointers lead to is named by their arguments. Each such container gets copies of the parts that nothing
+ * Their arguments name the targets of their void pointers. Each such container gets copies of the parts that nothing
  * but templates leads to (type_copies.h). So the void pointers of ListOf<event> are told apart from those of ListOf<route>
  * by the type that has them.
  */
@@ -16,7 +16,7 @@
 #include "dumper/writer/infer/layout.h"
 #include "lib/base/array.h"
 
-/** What void pointers may lead to. */
+/** A type that void pointers may lead to. */
 struct thin_content {
 	heap_type_id type;
 	bool is_behind; /**< the argument is no more than a pointer to it, and lies in the place of a void pointer */

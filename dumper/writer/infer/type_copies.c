@@ -120,13 +120,6 @@ HEAP_MUST_CHECK
 static struct heap_error *copy_type(struct type_copies *copies, heap_type_id id, struct place place,
 				    heap_type_id *result);
 
-static bool leads_to(const struct heap_types *types, heap_type_id pointer, heap_type_id target)
-{
-	const struct heap_type *type = &types->types[heap_types_strip(types, pointer)];
-
-	return type->kind == HEAP_TYPE_POINTER && heap_types_strip(types, type->target) == target;
-}
-
 // A union of a pointer to a copied struct and of one to a node: the container's end, as which that struct passes for a
 // node, has the place of its first one. Such a pointer leads to no node.
 static void drop_ends(struct type_copies *copies, heap_type_id id, heap_type_id copied)
@@ -137,7 +130,7 @@ static void drop_ends(struct type_copies *copies, heap_type_id id, heap_type_id 
 	for (uint32_t i = 0; !copies->are_void && i < type->members; i++) {
 		struct heap_member *member = &types->members[type->first_member + i];
 
-		if (leads_to(types, member->type, copies->node))
+		if (heap_types_leads_to(types, member->type, copies->node))
 			member->type = copied;
 	}
 }
@@ -158,7 +151,7 @@ static struct heap_error *change_members(struct type_copies *copies, heap_type_i
 			HEAP_TRY(copy_type(copies, changed, inside(place), &changed));
 		// Copying may have moved the members.
 		if (changed != types->members[number].type &&
-		    !leads_to(types, changed, copies->node))
+		    !heap_types_leads_to(types, changed, copies->node))
 			copied = changed;
 		types->members[number].type = changed;
 	}
@@ -309,14 +302,12 @@ struct heap_error *type_copies_find_first(const struct heap_types *types, heap_t
 
 	HEAP_TRY(find_first_structs(types, count, first));
 	for (heap_type_id id = 1; id < types->count; id++) {
-		const struct heap_type *type = &types->types[id];
-		heap_type_id target = type->kind == HEAP_TYPE_POINTER ? first[type->target] : id;
-		uint32_t found;
-
-		if (type->kind != HEAP_TYPE_POINTER)
+		if (types->types[id].kind != HEAP_TYPE_POINTER)
 			continue;
-		found = heap_hash_find(&by_target, heap_hash_u64(target), at,
-				       first[types->types[at].target] == target);
+
+		heap_type_id target = first[types->types[id].target];
+		uint32_t found = heap_hash_find(&by_target, heap_hash_u64(target), at,
+						first[types->types[at].target] == target);
 		if (found == HEAP_HASH_NONE)
 			HEAP_TRY(heap_hash_add(&by_target, heap_hash_u64(target), id));
 		else

@@ -89,9 +89,7 @@ static struct layout_claim fit(const struct inference *inference, heap_object_id
 static bool is_other_array(const struct inference *inference, heap_object_id target,
 			   heap_type_id type)
 {
-	const struct site_types *types =
-		&inference->kinds
-			 .site_types[inference->kinds.kinds[kinds_of(inference, target)].site];
+	const struct site_types *types = inference_site_types(inference, target);
 
 	for (uint32_t i = 0; layouts_is_pointer(&inference->layouts, type) && i < types->count;
 	     i++) {

@@ -220,8 +220,7 @@ static bool is_instance(const struct heap_types *types, heap_type_id id, const c
 	size_t length = strcspn(name, "<") + 1;
 
 	return (type->kind == HEAP_TYPE_CLASS || type->kind == HEAP_TYPE_STRUCT) &&
-	       type->size > 0 && strncmp(own, name, length) == 0 &&
-	       heap_template_length(own) == strlen(own);
+	       type->size > 0 && strncmp(own, name, length) == 0 && heap_template_is_instance(own);
 }
 
 // An instance of a template whose name has another spelling in debug information, as that for a lambda.

@@ -33,7 +33,7 @@ const struct heap_dwarf_variable *promoted_find_unlocated(const struct module *m
 
 // --- the members of a struct that was taken apart ------------------------------------------
 
-// What symbols tell of one part.
+// One part, as far as symbols tell.
 struct part {
 	bool is_known, is_pointer;
 	uint64_t size; // if it is no pointer to a body

@@ -18,7 +18,7 @@
 
 #include "dumper/writer/scan/modules.h"
 
-/** What a symbol stands for. */
+/** The meaning of a symbol. */
 struct promoted {
 	const struct heap_dwarf_variable
 		*variable; /**< the pointer, or the struct that had it; NULL: none */
