@@ -290,7 +290,8 @@ END
 sub kind {
     my ($kind, $check) = @_;
     my $program = Heapsh->start('kinds', bare => 1, args => [$kind]);
-    Heapsh::await(sub { state_of($program->pid) =~ /[SD]/ });
+    my $state = $kind eq 'guarded' ? qr/R/ : qr/[SD]/;
+    Heapsh::await(sub { state_of($program->pid) =~ $state });
     $check->($program->pid, $kind);
     is(($program->finish)[1], 7 << 8, "$kind: it goes on");
 }

@@ -137,11 +137,13 @@ sub fetch_real {
     return $path;
 }
 
-# Waits until a condition holds, for as long as a test waits. @return what it gave at last
+# Waits until a condition holds, for as long as a test waits. A wait in vain is told: who ignores the result would
+# not see why the test takes a minute. @return what it gave at last
 sub await {
     my ($condition) = @_;
     my ($until, $result) = time + $patience;
     sleep 0.005 until ($result = $condition->()) || time > $until;
+    printf STDERR "# %s, line %d: waited for %d s in vain\n", (caller)[1, 2], $patience if !$result;
     return $result;
 }
 
