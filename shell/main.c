@@ -205,10 +205,8 @@ static enum command_status print_banner(struct session *session)
 		output_text(session->output, "; %.1f %% of them typed%s\n", typed_share(snapshot),
 			    info->late_ns ? ", for want of time" : "");
 	if (*info->other_malloc)
-		output_text(
-			session->output,
-			"The program's malloc is that of %s: its blocks are not in the snapshot\n",
-			describe_name(session, info->other_malloc));
+		output_text(session->output, "The program's malloc is %s\n",
+			    describe_other_malloc(session));
 	if (snapshot->declarations)
 		output_text(session->output,
 			    "%zu type%s declared in %s.types hold%s; `istype` lists them\n",

@@ -51,7 +51,7 @@ enum heapsnap_handler {
 /** The allocator of the program's blocks. */
 enum heapsnap_whose_malloc {
 	HEAPSNAP_ALLOCATOR_OURS,
-	HEAPSNAP_ALLOCATOR_OTHER,     /**< another malloc comes before ours: nothing is tracked */
+	HEAPSNAP_ALLOCATOR_OTHER,     /**< another malloc comes before ours */
 	HEAPSNAP_ALLOCATOR_SANITIZER, /**< ASan, TSan, MSan...: the library stays out */
 };
 

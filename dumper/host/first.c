@@ -113,5 +113,5 @@ void heapsnap_first_init(void)
 			" is in the program: the library stays out of it, and takes no snapshots");
 	else if (first == HEAPSNAP_ALLOCATOR_OTHER)
 		heapsnap_report("malloc", file,
-				" comes before libheapsnap.so: its blocks are not tracked");
+				" comes before libheapsnap.so: only what it passes on is tracked");
 }

@@ -183,9 +183,9 @@ static void info_origin(struct session *session)
 	output_string(output, "lacks", info->lacks);
 	output_boolean(output, "prepared", info->origin == HEAP_ORIGIN_LIBRARY);
 	if (info->origin == HEAP_ORIGIN_LIBRARY && taken != HEAP_ORIGIN_LIBRARY)
-		output_text(output,
-			    "taken     %s; it ran under heapsnap, so nothing is missing%s\n", how,
-			    *info->allocators ? " of malloc's blocks" : "");
+		output_text(output, "taken     %s; it ran under heapsnap%s%s\n", how,
+			    *info->other_malloc ? "" : ", so nothing is missing",
+			    *info->other_malloc || !*info->allocators ? "" : " of malloc's blocks");
 	ending_print(session);
 	if (info->origin == HEAP_ORIGIN_LIBRARY) {
 		info_beside_malloc(session);
@@ -229,11 +229,7 @@ static void info_heap(struct session *session)
 		    snapshot->object_count, describe_bytes(session, bytes), typed,
 		    describe_bytes(session, typed_bytes), snapshot->edge_count);
 	if (*snapshot->info.other_malloc)
-		output_text(
-			output,
-			"malloc    is that of %s, which came before libheapsnap.so: its blocks\n"
-			"          are not in this snapshot\n",
-			describe_name(session, snapshot->info.other_malloc));
+		output_text(output, "malloc    is %s\n", describe_other_malloc(session));
 	if (snapshot->info.untyped)
 		output_text(output, "types     none: it was captured with HEAPSNAP_TYPES=none\n");
 	if (snapshot->info.late_ns)

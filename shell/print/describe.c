@@ -47,6 +47,22 @@ const char *describe_name(struct session *session, const char *name)
 			    output_is_json(session->output) ? strdup(name) : format_name(name));
 }
 
+const char *describe_other_malloc(struct session *session)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	const struct heap_info *info = &snapshot->info;
+
+	if (!*info->other_malloc)
+		return "";
+	return session_format(session, "that of %s, which came before libheapsnap.so: %s%s",
+			      describe_name(session, info->other_malloc),
+			      *info->allocators ? "its blocks are those of "
+			      : snapshot->object_count == 0
+				      ? "its blocks are not in this snapshot"
+				      : "what it passes on is in this snapshot",
+			      *info->allocators ? describe_name(session, info->allocators) : "");
+}
+
 const char *describe_type(struct session *session, heap_type_id type)
 {
 	const struct heap_types *types = &session->snapshot->types;

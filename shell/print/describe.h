@@ -34,6 +34,9 @@ const char *describe_tag(struct session *session, uint32_t tag);
  */
 const char *describe_name(struct session *session, const char *name);
 
+/** Whose malloc came before the library's, and which blocks the snapshot has nevertheless; "" if none did. */
+const char *describe_other_malloc(struct session *session);
+
 /** An object, as above. */
 const char *describe_object(struct session *session, heap_object_id object);
 

@@ -75,7 +75,7 @@ for my $allocator (@allocators) {
     my ($name) = $allocator =~ m{([^/]+)$};
     my ($output, $status, $said) = run("'LD_PRELOAD=$allocator $library'", "$directory/plain");
     is "$status $output", "0 dump: 0\ndone\n", "$name before the library: the program runs";
-    is $said, "heapsnap: malloc: $allocator comes before libheapsnap.so: its blocks are not tracked\n",
+    is $said, "heapsnap: malloc: $allocator comes before libheapsnap.so: only what it passes on is tracked\n",
         '... and one line says what is missing';
     my $info = `$build/heapsh $directory/plain-00.snap info 2>&1`;
     like $info, qr/^malloc +is that of \Q$allocator\E, which came before libheapsnap\.so/m, '... and so does info';
@@ -90,7 +90,7 @@ for my $allocator (@allocators) {
 
 my ($output, $status, $said) = run("LD_PRELOAD=$library", "$build/t/programs/own-malloc");
 is "$status $output", "0 own\n", 'a program with a malloc of its own runs';
-is $said, "heapsnap: malloc: $build/t/programs/own-malloc comes before libheapsnap.so: its blocks are not tracked\n",
+is $said, "heapsnap: malloc: $build/t/programs/own-malloc comes before libheapsnap.so: only what it passes on is tracked\n",
     '... and one line says that it has';
 ($output, $status, $said) = run("HEAPSNAP_RUN=1 LD_PRELOAD=$library", "$build/t/programs/own-malloc");
 is $said, '', '... but not in the children of a program';

@@ -206,8 +206,7 @@ static void adopt(struct heapsnap_process *process, struct heapsnap_process foun
 	process->missed_threads = wanted.missed_threads;
 }
 
-// Blocks of a process under heapsnap run have headers, which win. Where another malloc precedes the
-// library's they have none.
+// Blocks of a process under heapsnap run have headers, which win.
 HEAP_MUST_CHECK
 static struct heap_error *look_for_library(struct capture *capture)
 {
@@ -224,7 +223,7 @@ static struct heap_error *look_for_library(struct capture *capture)
 	if (address == 0)
 		return NULL;
 	HEAP_TRY(check_process(found));
-	if (found->secret == 0 || found->other_malloc[0] != '\0')
+	if (found->secret == 0)
 		return NULL;
 	capture->process_address = address;
 	adopt(&capture->process, *found);
@@ -381,7 +380,41 @@ static uint64_t *list_thread_pointers(const struct capture *capture)
 	return pointers;
 }
 
-// The blocks of allocators that malloc has nothing to do with. Their sizes are rounded up, and so all are taken to be.
+static size_t count_defining(const struct modules *modules, const char *symbol)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < modules->count; i++) {
+		const struct heap_elf_file *elf = modules->modules[i].elf;
+
+		count += elf && heap_elf_find_name(elf, symbol);
+	}
+	return count;
+}
+
+// True if glibc may have blocks that the library did not ask it for.
+static bool is_glibc_called(const struct capture *capture)
+{
+	static const char *const past_malloc[] = { "__libc_malloc", "__libc_calloc",
+						   "__libc_realloc", "__libc_memalign" };
+	const struct modules *modules = &capture->modules;
+
+	if (capture->process.other_malloc[0] != '\0' || count_defining(modules, past_malloc[0]) > 1)
+		return true;
+	for (size_t i = 0; i < modules->count; i++) {
+		const struct module *module = &modules->modules[i];
+
+		if (!module->elf || capture_is_own(capture, module))
+			continue;
+		for (size_t j = 0; j < sizeof(past_malloc) / sizeof(past_malloc[0]); j++) {
+			if (heap_elf_imports(module->elf, past_malloc[j]))
+				return true;
+		}
+	}
+	return false;
+}
+
+// The blocks of allocators that our malloc has nothing to do with. Their sizes are rounded up, and so all are taken to be.
 HEAP_MUST_CHECK
 static struct heap_error *find_unsigned(struct capture *capture, struct blocks *blocks)
 {
@@ -390,7 +423,8 @@ static struct heap_error *find_unsigned(struct capture *capture, struct blocks *
 
 	if (!pointers)
 		return heap_error_out_of_memory();
-	HEAP_TRY(unsigned_blocks_find(blocks, &capture->image, &threads, &capture->process));
+	HEAP_TRY(unsigned_blocks_find(blocks, &capture->image, &threads, &capture->process,
+				      is_glibc_called(capture)));
 	if (blocks->list.count == 0)
 		return NULL;
 	memcpy(capture->allocators, blocks->allocators, sizeof(capture->allocators));
@@ -408,9 +442,7 @@ static struct heap_error *find_by_headers(struct capture *capture)
 	CLEANUP(moves_deinit) struct moves moves = { 0 };
 	CLEANUP(blocks_deinit) struct blocks others = { 0 };
 
-	// Where another malloc comes first, a line says so.
-	if (capture->process.other_malloc[0] == '\0')
-		HEAP_TRY(find_unsigned(capture, &others));
+	HEAP_TRY(find_unsigned(capture, &others));
 	HEAP_TRY(moves_init(&moves, &capture->image, &capture->process, capture->threads));
 	return object_scan_run(&capture->objects, &capture->image, &capture->process, &moves, own,
 			       own_count, &others);
@@ -440,21 +472,12 @@ static struct heap_error *blame_core(const struct capture *capture, struct heap_
 				 core->left_out);
 }
 
-static bool defines(const struct modules *modules, const char *symbol)
-{
-	for (size_t i = 0; i < modules->count; i++) {
-		if (modules->modules[i].elf && heap_elf_find_name(modules->modules[i].elf, symbol))
-			return true;
-	}
-	return false;
-}
-
 // No allocator is found in a program whose malloc is a sanitizer's; its shadow has terabytes to be searched.
 HEAP_MUST_CHECK
 static struct heap_error *refuse_sanitizer(const struct modules *modules)
 {
 	for (size_t i = 0; i < SANITIZER_COUNT; i++) {
-		if (defines(modules, sanitizers[i].symbol))
+		if (count_defining(modules, sanitizers[i].symbol) > 0)
 			return heap_error_create(
 				HEAP_ERROR_ABSENT,
 				"the program has %s in it, which has a malloc of its own: "
@@ -480,7 +503,7 @@ static uint64_t doubt_runtimes(struct capture *capture)
 	uint64_t all = 0;
 
 	for (size_t i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]); i++) {
-		uint64_t size = defines(&capture->modules, runtimes[i].symbol)
+		uint64_t size = count_defining(&capture->modules, runtimes[i].symbol) > 0
 					? runtimes[i].find_size(&capture->image)
 					: 0;
 		char doubt[160];

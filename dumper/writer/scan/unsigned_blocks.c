@@ -66,16 +66,35 @@ static struct heap_error *drop_signed(struct blocks *blocks, const struct image 
 		without.bytes += block.size;
 	}
 	blocks->list.count = without.count;
-	if (!is_much(&without, &all))
+	// None is signed where the program's malloc is another, and passes nothing on to the library.
+	if (!is_much(&without, &all) &&
+	    !(process->other_malloc[0] != '\0' && without.count == all.count))
 		forget_all(blocks);
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *find_all(struct blocks *blocks, const struct image *image,
+				   const struct block_threads *threads)
+{
+	struct heap_error *error = blocks_find(blocks, image, threads);
+
+	if (!error || heap_error_code(error) != HEAP_ERROR_ABSENT)
+		return error;
+	heap_error_destroy(error);
+	forget_all(blocks);
 	return NULL;
 }
 
 struct heap_error *unsigned_blocks_find(struct blocks *blocks, const struct image *image,
 					const struct block_threads *threads,
-					const struct heapsnap_process *process)
+					const struct heapsnap_process *process,
+					bool is_glibc_called)
 {
-	HEAP_TRY(blocks_find_beside_glibc(blocks, image, threads));
+	if (is_glibc_called)
+		HEAP_TRY(find_all(blocks, image, threads));
+	else
+		HEAP_TRY(blocks_find_beside_glibc(blocks, image, threads));
 	if (blocks->list.count == 0) {
 		forget_all(blocks);
 		return NULL;
