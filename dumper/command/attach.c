@@ -11,7 +11,6 @@
 #include "dumper/command/priority.h"
 #include "lib/base/cleanup.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -49,25 +48,15 @@ static const char *target_name(struct target *target)
 	return target->name;
 }
 
-static bool read_elf_header(const struct process *process, Elf64_Ehdr *header)
-{
-	CLEANUP_CLOSE int file = openat(process->folder, "exe", O_RDONLY | O_CLOEXEC);
-
-	return file >= 0 && read(file, header, sizeof(*header)) == sizeof(*header) &&
-	       memcmp(header->e_ident, ELFMAG, SELFMAG) == 0;
-}
-
 HEAP_MUST_CHECK
 static struct heap_error *check_machine(struct target *target)
 {
-	Elf64_Ehdr header;
+	enum executable_kind kind = executable_kind_of(&target->process);
 
-	if (!read_elf_header(&target->process, &header))
-		return NULL;
-	if (header.e_ident[EI_CLASS] != ELFCLASS64)
+	if (kind == EXECUTABLE_NARROW)
 		return heap_error_create(HEAP_ERROR_ABSENT, "%d (%s) is a 32-bit process",
 					 (int)target->process.pid, target_name(target));
-	if (header.e_machine != executable_machine)
+	if (kind == EXECUTABLE_FOREIGN)
 		return heap_error_create(HEAP_ERROR_ABSENT, "%d (%s) is of another machine",
 					 (int)target->process.pid, target_name(target));
 	return NULL;

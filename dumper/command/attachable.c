@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/command/attachable.h"
 
+#include "dumper/command/executable.h"
 #include "dumper/command/permission.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/escape.h"
@@ -81,7 +82,8 @@ static bool may_be_attached(const struct process *process)
 	int memory;
 
 	if (!process_read_status(process, &status) || !status.has_memory || status.tracer != 0 ||
-	    status.state == 'Z' || process->pid == getpid())
+	    status.state == 'Z' || process->pid == getpid() ||
+	    executable_kind_of(process) != EXECUTABLE_OWN)
 		return false;
 	memory = openat(process->folder, "mem", O_RDONLY | O_CLOEXEC);
 	if (memory >= 0)

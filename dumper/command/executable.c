@@ -19,11 +19,27 @@ enum {
 	SCRIPT_DEPTH = 5,  // interpreters of interpreters, beyond which the kernel gives ELOOP
 };
 
+// The machine that this program is built for, as the header of an ELF file has it.
 #if defined(__x86_64__)
-const int executable_machine = EM_X86_64;
+static const int own_machine = EM_X86_64;
 #else
-const int executable_machine = EM_AARCH64;
+static const int own_machine = EM_AARCH64;
 #endif
+
+// --- what a process runs -----------------------------------------------------
+
+enum executable_kind executable_kind_of(const struct process *process)
+{
+	CLEANUP_CLOSE int file = openat(process->folder, "exe", O_RDONLY | O_CLOEXEC);
+	Elf64_Ehdr header;
+
+	if (file < 0 || read(file, &header, sizeof(header)) != sizeof(header) ||
+	    memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
+		return EXECUTABLE_OWN;
+	return header.e_ident[EI_CLASS] != ELFCLASS64 ? EXECUTABLE_NARROW
+	       : header.e_machine != own_machine      ? EXECUTABLE_FOREIGN
+						      : EXECUTABLE_OWN;
+}
 
 // --- finding -----------------------------------------------------------------
 
@@ -360,7 +376,7 @@ static struct heap_error *check_image(const char *file, const struct image *imag
 
 	if (image->header.e_ident[EI_CLASS] != ELFCLASS64)
 		return heap_error_create(code, "%s: not a 64-bit program", file);
-	if (image->header.e_machine != executable_machine)
+	if (image->header.e_machine != own_machine)
 		return heap_error_create(code, "%s: not a program for this machine's processor",
 					 file);
 	if (image->is_loader)

@@ -9,18 +9,26 @@
  * script itself, and env(1) in a script by the program that it names.
  */
 
+#include "dumper/command/process.h"
 #include "lib/base/error.h"
 
 #include <stdbool.h>
-
-/** The machine that this program is built for, as the header of an ELF file has it. */
-extern const int executable_machine;
 
 /** Facts about a program before it runs. */
 struct executable {
 	char *path; /**< as found: absolute, or as the user wrote it */
 	char *file; /**< the file that the kernel loads: the same, or a script's interpreter */
 };
+
+/** What a process runs, as far as heapsnap is concerned. */
+enum executable_kind {
+	EXECUTABLE_OWN,     /**< for this machine; also of which nothing may be read */
+	EXECUTABLE_NARROW,  /**< of 32 bits */
+	EXECUTABLE_FOREIGN, /**< for another machine */
+};
+
+/** @return what the program of a process is for, by its file's header */
+enum executable_kind executable_kind_of(const struct process *process);
 
 /** @return NULL, or HEAP_ERROR_ABSENT or HEAP_ERROR_SYSTEM with one line that says why not */
 HEAP_MUST_CHECK

@@ -353,15 +353,16 @@ SKIP: {
     open my $out, '>', "$directory/small.S" or die $!;
     print $out ".globl _start\n_start: mov \$29, %eax\nint \$0x80\njmp _start\n.section .note.GNU-stack,\"\",\@progbits\n";
     close $out;
-    system("cc -m32 -nostdlib -static -no-pie -o $directory/small $directory/small.S 2>/dev/null") == 0 or skip 'no 32-bit programs', 2;
+    system("cc -m32 -nostdlib -static -no-pie -o $directory/small $directory/small.S 2>/dev/null") == 0 or skip 'no 32-bit programs', 3;
     my $pid = begin("$directory/small");
     # A kernel may run none.
     Heapsh::await(sub { state_of($pid) eq 'Z' || ((readlink("/proc/$pid/exe") // '') eq "$directory/small" && state_of($pid) eq 'S') });
     if (state_of($pid) eq 'Z') {
         end($pid);
-        skip 'the kernel runs no 32-bit programs', 2;
+        skip 'the kernel runs no 32-bit programs', 3;
     }
     is_refused($pid, '32 bits', 'is a 32-bit process');
+    unlike scalar `$build/heapsnap list --all`, qr/^ *$pid /m, '32 bits: it is not listed either';
     is state_of($pid), 'S', '32 bits: it goes on';
     end($pid);
 }
