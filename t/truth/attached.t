@@ -76,6 +76,7 @@ my %least = (
     remains => 99.9,
     repeated => 66.5,
     ropes => 100,
+    rosters => 100,
     script => 99,
     sections => 95,
     sessions => 95,
@@ -99,6 +100,9 @@ my %least = (
     words => 100,
     workers => 99,
 );
+# What is right of these, where it is less than of others. rosters: the number of an array with one element could as
+# well count references to a struct.
+my %right = (rosters => 99);
 # And of the parts of blocks that it cuts up.
 my %least_parts = ((map { $_ => 99.5 } qw(chains links slices widgets)), slots => 99);
 # Judges a program of which so many per cent of the objects have a type. @return the result, or undef
@@ -111,7 +115,7 @@ sub judge {
     my ($covered) = Judge::coverage($result);
     my ($precise) = Judge::precision($result);
     cmp_ok $covered, '>=', $least, "$name.$variant: objects that have a type, per cent";
-    cmp_ok $precise, '>=', 99.5, "$name.$variant: typed objects of the right type, per cent";
+    cmp_ok $precise, '>=', $right{$name} // 99.5, "$name.$variant: typed objects of the right type, per cent";
     return $result;
 }
 

@@ -67,6 +67,7 @@ $floor{history} = [99.9, 99.9];    # structs that begin with an object of a clas
 $floor{market} = [99.9, 99.9];
 $floor{optimizer} = [83, 99.9];    # operands in front of their user are not followed, and lead to constants
 $floor{levels} = [100, 100];    # vectors whose elements begin a larger struct, or that begin an arena
+$floor{rosters} = [100, 100];    # arrays behind their number
 $floor{ropes} = [100, 100];    # only pointers to a base lead to texts of any length
 $floor{transactions} = [99.9, 99.9];
 $floor{buckets} = [99.5, 99.5];    # blocks that are cut up are no arrays of what links their free parts

@@ -55,13 +55,26 @@ static struct heap_error *add_all(struct heap_types *types, uint32_t known, heap
 	return NULL;
 }
 
+bool counted_may_be(const struct capture *capture)
+{
+	const struct modules *modules = &capture->modules;
+
+	if (capture_has_headers(capture))
+		return capture->objects.all_flags & HEAPSNAP_BLOCK_NEW_ARRAY;
+	for (size_t i = 0; i < modules->count; i++) {
+		const struct heap_elf_file *elf = modules->modules[i].elf;
+
+		// operator new[](unsigned long)
+		if (elf && heap_elf_imports(elf, "_Znam"))
+			return true;
+	}
+	return false;
+}
+
 struct heap_error *counted_add_types(struct capture *capture, heap_type_id **counted)
 {
 	uint32_t known = capture->snapshot.types.count;
 
-	*counted = NULL;
-	if (!(capture->objects.all_flags & HEAPSNAP_BLOCK_NEW_ARRAY))
-		return NULL;
 	*counted = calloc(known, sizeof(**counted));
 	return *counted ? add_all(&capture->snapshot.types, known, *counted)
 			: heap_error_out_of_memory();

@@ -14,9 +14,11 @@ enum {
 	COUNTED_START = 8, /**< bytes before the elements; more only at alignments beyond 8 */
 };
 
+/** True if there may be such blocks: some are from operator new[], or it is not known where they are from. */
+bool counted_may_be(const struct capture *capture);
+
 /**
- * Adds the type of an array behind its number for each class that may be an element. Without
- * blocks from operator new[] none.
+ * Adds the type of an array behind its number for each class that may be an element.
  *
  * @param counted  gets the new types [types] by element; the caller frees it
  */

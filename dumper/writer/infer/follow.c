@@ -41,17 +41,19 @@ static struct layout_claim fit_counted(const struct inference *inference, heap_t
 	const struct objects *objects = &inference->capture->objects;
 	uint64_t stride = heap_types_size(inference->layouts.types, element);
 	uint64_t count, size = inference_size(inference, object) - COUNTED_START;
+	bool is_sure = objects->flags[object] & HEAPSNAP_BLOCK_NEW_ARRAY;
 	struct layout_claim claim = { LAYOUT_NONE, HEAP_NO_TYPE, 0 };
 
-	if (!(objects->flags[object] & HEAPSNAP_BLOCK_NEW_ARRAY) || !inference->counted ||
-	    element >= inference->counted_types || inference->counted[element] == HEAP_NO_TYPE ||
-	    size % stride != 0)
+	if ((!is_sure && inference_has_sites(inference)) || !inference->counted ||
+	    element >= inference->counted_types || inference->counted[element] == HEAP_NO_TYPE)
 		return claim;
 	pages_read(inference->pages, inference_address(inference, object), &count, sizeof(count));
-	if (count == size / stride)
-		claim = (struct layout_claim){ LAYOUT_EXACT, inference->counted[element],
-					       count + 1 };
-	return claim;
+	// Where it is not known who has allocated the block, a 1 may as well count references to what is behind it.
+	if (count > size / stride || size - count * stride > inference_slack(inference, object) ||
+	    (count < 2 && !is_sure))
+		return claim;
+	return (struct layout_claim){ is_sure ? LAYOUT_EXACT : LAYOUT_FLEXIBLE,
+				      inference->counted[element], count + 1 };
 }
 
 // True if the block has room for the pointee of a pointer into its middle. Without, the pointer is stale,

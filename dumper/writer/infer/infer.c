@@ -545,11 +545,14 @@ static struct heap_error *complete_types(struct inference *inference,
 		HEAP_TRY(casts_init(&inference->casts, capture));
 	HEAP_TRY(template_arguments_init(&inference->template_arguments, capture));
 	HEAP_TRY(thin_templates_init(&inference->thin_templates, &capture->snapshot.types));
+
+	bool may_be_counted = counted_may_be(capture);
+
 	isolation_suspect(0); // from here on no file is read
 	HEAP_TRY(libc_blocks_add_types(capture));
 	HEAP_TRY(thrown_exceptions_find(capture, heads, &inference->thrown_exceptions));
 	inference->counted_types = capture->snapshot.types.count;
-	return counted_add_types(capture, &inference->counted);
+	return may_be_counted ? counted_add_types(capture, &inference->counted) : NULL;
 }
 
 // The unused memory of arenas gets no name: no claim is better than what it has.
