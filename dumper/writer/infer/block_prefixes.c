@@ -7,13 +7,14 @@
  * first k bytes are a prefix. Arrays of a T, and numbers or pointers instead of a T, say so where nearly all pointers to
  * the blocks of their site lead there. Where no sites are known, all that is as true of the headers of allocators
  * whose blocks form trees: then there must be a pointer to a method table behind the prefix, or the prefix is a link
- * from block to block, or has no pointers.
+ * from block to block, has no pointers, or tells how long the rest of the block is.
  */
 #include "dumper/writer/infer/block_prefixes.h"
 
 #include "dumper/writer/base/progress.h"
 #include "dumper/writer/infer/inference.h"
 #include "dumper/writer/infer/linked_prefixes.h"
+#include "dumper/writer/infer/measured_prefixes.h"
 #include "dumper/writer/infer/prefixed_types.h"
 
 #include "lib/base/bits.h"
@@ -99,16 +100,25 @@ static bool is_pointer_to_struct(const struct inference *inference, heap_type_id
 				   layouts_strip(&inference->layouts, types->types[type].target));
 }
 
+// True if a number in front of a lead tells how long the rest of the block is.
+static bool is_measured(const struct inference *inference, heap_object_id object,
+			const struct lead *lead)
+{
+	return measured_prefixes_have(inference, object, lead->offset,
+				      layouts_size(&inference->layouts, lead->type));
+}
+
 // True if a place that slots to numbers or pointers lead to may be the end of a prefix. Where no sites are known, these
-// must be pointers, or the prefix a header that slots lead to.
+// must be pointers, or the prefix a header that slots lead to, or tell how long the rest is.
 static bool may_be_plain(const struct inference *inference, heap_object_id object,
 			 enum block_prefix_kind kind, const struct lead *plain)
 {
-	return kind == BLOCK_PREFIX_STRUCTS &&
+	return kind == BLOCK_PREFIX_STRUCTS && plain->offset >= 8 &&
+	       plain->offset <= BLOCK_PREFIX_MAX && plain->offset % 8 == 0 &&
+	       plain->offset < objects_size(&inference->capture->objects, object) &&
 	       (inference_has_sites(inference) || plain->header > 0 ||
-		is_pointer_to_struct(inference, plain->type)) &&
-	       plain->offset >= 8 && plain->offset <= BLOCK_PREFIX_MAX && plain->offset % 8 == 0 &&
-	       plain->offset < objects_size(&inference->capture->objects, object);
+		is_pointer_to_struct(inference, plain->type) ||
+		is_measured(inference, object, plain));
 }
 
 /*
@@ -220,7 +230,8 @@ static bool may_be_alternative(const struct layouts *layouts, const struct lead 
 enum reading {
 	READING_OTHER,
 	READING_PREFIX,
-	READING_ARRAY, // a prefix of several values, if the site's other pointers say so
+	READING_MEASURED, // a prefix that tells how long the rest is
+	READING_ARRAY,    // a prefix of several values, if the site's other pointers say so
 	READING_EMBEDDED,
 };
 
@@ -418,6 +429,8 @@ static enum reading read_block(const struct inference *inference, heap_object_id
 	if (has_whole(layouts, lead->type, lead->offset, size) ||
 	    may_be_alternative(layouts, lead, size))
 		return READING_EMBEDDED;
+	if (is_measured(inference, object, lead))
+		return READING_MEASURED;
 	if (!inference_has_sites(inference) && !find_table(inference, object, lead) &&
 	    !is_linked(inference, object, lead) && !is_behind_numbers(inference, object, lead))
 		return READING_EMBEDDED;
@@ -442,8 +455,9 @@ static struct heap_error *find_pair(struct block_prefixes *prefixes, const struc
 		if ((*result)->type == lead->type && (*result)->offset == lead->offset)
 			return NULL;
 	}
-	HEAP_TRY(heap_array_append(&prefixes->pairs, (struct prefix_pair){ lead->type, lead->offset,
-									   0, 0, 0, 0, false }));
+	HEAP_TRY(heap_array_append(
+		&prefixes->pairs,
+		(struct prefix_pair){ .type = lead->type, .offset = lead->offset }));
 	*result = &prefixes->pairs.items[prefixes->pairs.count - 1];
 	return NULL;
 }
@@ -633,10 +647,11 @@ static struct heap_error *accept_pairs(struct inference *inference, struct kind_
 	for (size_t i = 0; i < prefixes->pairs.count; i++) {
 		struct prefix_pair *pair = &prefixes->pairs.items[i];
 
-		pair->is_accepted |= pair->supporting > 0 &&
-				     (pair->supporting >= MIN_SUPPORT ||
-				      pair->tagged >= MIN_TAGGED || pair->headed > 0) &&
-				     pair->supporting >= MIN_LEAD * (uint64_t)pair->contradicting;
+		pair->is_accepted |=
+			pair->supporting > 0 &&
+			(pair->supporting >= MIN_SUPPORT || pair->tagged >= MIN_TAGGED ||
+			 pair->headed > 0 || pair->is_measured) &&
+			pair->supporting >= MIN_LEAD * (uint64_t)pair->contradicting;
 		*any |= pair->is_accepted;
 	}
 	return NULL;
@@ -719,6 +734,9 @@ static struct heap_error *count_blocks(struct inference *inference, enum block_p
 		if (may_be_linked(inference, &lead))
 			HEAP_TRY(require_next(inference));
 		switch (read_block(inference, i, &lead, words)) {
+		case READING_MEASURED:
+			pair->is_measured = true;
+			// fall through
 		case READING_PREFIX:
 			pair->supporting++;
 			pair->headed +=
@@ -817,7 +835,9 @@ static uint32_t choose(const struct inference *inference, heap_object_id object,
 
 	enum reading reading = read_block(inference, object, &lead, words);
 
-	return reading == READING_PREFIX || reading == READING_ARRAY ? lead.offset : 0;
+	return reading == READING_PREFIX || reading == READING_ARRAY || reading == READING_MEASURED
+		       ? lead.offset
+		       : 0;
 }
 
 struct heap_error *block_prefixes_find(struct inference *inference, enum block_prefix_kind kind,

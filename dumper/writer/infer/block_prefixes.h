@@ -34,8 +34,9 @@ struct prefix_pair {
 	heap_type_id type;
 	uint32_t offset;
 	uint32_t supporting, contradicting;
-	uint32_t headed; /**< of the supporting ones, those that pointers lead to the header of */
-	uint64_t tagged; /**< blocks that point to the method tables of those that support it */
+	uint32_t headed;  /**< of the supporting ones, those that pointers lead to the header of */
+	uint64_t tagged;  /**< blocks that point to the method tables of those that support it */
+	bool is_measured; /**< a number in one of the supporting ones tells its length */
 	bool is_accepted;
 };
 
