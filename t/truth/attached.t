@@ -75,6 +75,7 @@ my %least = (
     recycled => 90,
     regex => 95,
     regions => 33,
+    registry => 100,
     remains => 99.9,
     repeated => 66.5,
     ropes => 100,

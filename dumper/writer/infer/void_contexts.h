@@ -11,7 +11,7 @@
  *	                              └▶ values ─▶ void *[] ─▶ struct file
  *
  * The context of an object is the path of members from the nearest object or variable that is no container. The head of a
- * container, all of whose pointers lead to the nodes with void pointers, is one, too.
+ * container, all of whose pointers lead to the nodes with void pointers, or to what many heads share, is one, too.
  * Nodes that lead to each other have one context. The functions that the containers on the path have, as those that free
  * keys and values, may handle what is in them.
  */

@@ -31,11 +31,13 @@ static bool is_open(const struct void_place *place)
 	return place->beside.offset != NO_CALLBACK;
 }
 
-// True if a place does not tell what all of its pointers lead to.
+// True if a place does not tell what all of its pointers lead to. Code may cast those of one container alone.
 static bool is_unclear(const struct void_place *place)
 {
-	return place->callback == 0 && (place->meaning == MEANS_NOTHING ||
-					(place->meaning == MEANS_TYPE && place->is_partial));
+	return place->callback == 0 &&
+	       (place->meaning == MEANS_NOTHING ||
+		((place->meaning == MEANS_TYPE || place->meaning == MEANS_CAST) &&
+		 place->is_partial));
 }
 
 // True if the callback beside a pointer may tell more: it knows one type, code casts the pointers of all.
@@ -107,12 +109,12 @@ static const struct void_place *find_telling(const struct void_search *search,
 	if (place && !is_told(place))
 		place = NULL;
 	if (all && (!place || (place == all && is_unclear(all)))) {
-		if (all->meaning == MEANS_CAST)
-			return all;
 		callback = read_context(search, pointer);
 		narrow = callback ? find_place(search, pointer, callback) : NULL;
 		if (narrow && is_told(narrow))
 			place = narrow;
+		else if (all->meaning == MEANS_CAST)
+			place = all;
 	}
 	return place;
 }
@@ -235,21 +237,23 @@ static struct heap_error *divide_places(struct void_search *search)
 	return find_meanings(search, count);
 }
 
-// True if a type has pointers, and all that are not to functions lead to containers.
+// True if a type has pointers, and all lead to containers, but for those to functions and to what many share: an
+// allocator, the texts of all keys, settings.
 static bool holds_containers(const struct inference *inference, const uint8_t *is_container,
-			     heap_type_id type)
+			     const uint32_t *counts, heap_type_id type)
 {
 	const struct heap_slots *slots = heap_slot_table_get(&inference->layouts.slots, type);
 	bool has_any = false;
 
 	for (uint32_t i = 0; slots && i < slots->count; i++) {
-		heap_type_id pointee = slots->list[i].pointee;
+		heap_type_id pointee = layouts_strip(&inference->layouts, slots->list[i].pointee);
 
 		if (inference->layouts.types->types[pointee].kind == HEAP_TYPE_FUNCTION)
 			continue;
-		if (!is_container[layouts_strip(&inference->layouts, pointee)])
+		if (is_container[pointee])
+			has_any = true;
+		else if (counts[pointee] >= counts[type])
 			return false;
-		has_any = true;
 	}
 	return has_any;
 }
@@ -266,7 +270,8 @@ static struct heap_error *add_heads(struct inference *inference, uint8_t *is_con
 	for (int depth = 0; depth < HEAD_DEPTH; depth++) {
 		for (heap_type_id id = 1; id < inference->layouts.types->count; id++) {
 			if (counts[id] > 0 && !is_container[id])
-				is_container[id] = holds_containers(inference, is_container, id);
+				is_container[id] =
+					holds_containers(inference, is_container, counts, id);
 		}
 	}
 	return NULL;
