@@ -88,6 +88,7 @@ my %least = (
     signals => 100,
     slices => 99.5,
     slots => 98,
+    solver => 99,
     store => 95,
     tables => 99.9,
     thin => 100,
@@ -108,7 +109,7 @@ my %least = (
 my %right = (rosters => 99);
 $right{growing} = 99;    # stale pointers behind the last element
 # And of the parts of blocks that it cuts up.
-my %least_parts = ((map { $_ => 99.5 } qw(chains links slices widgets)), slots => 99);
+my %least_parts = ((map { $_ => 99.5 } qw(chains links slices widgets)), slots => 99, solver => 89);
 # Judges a program of which so many per cent of the objects have a type. @return the result, or undef
 sub judge {
     my ($name, $variant, $least) = @_;

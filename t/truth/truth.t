@@ -79,6 +79,7 @@ $part_floor{shader} = [98.5, 99.9];    # texts of three letters or less
 $part_floor{records} = [98.5, 100];    # of the last record of a block, no node behind it tells the end
 $part_floor{widgets} = [100, 100];    # chunks of pages, whose method tables only void pointers lead to
 $floor{bodies} = [99, 100];    # nothing tells pages of bodies, before which no headers are
+$part_floor{solver} = [89, 100];    # arrays of pointers behind headers end where pages are not known yet
 $floor{tables} = [100, 100];    # hash tables of anything, whose arrays only void pointers lead to
 $floor{chunks} = [100, 100];    # tables of two kinds in one union, and values in chunks whose first ones are free
 $floor{instances} = [100, 100];    # only void pointers lead to objects, whose class is a block

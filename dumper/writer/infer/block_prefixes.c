@@ -7,7 +7,8 @@
  * first k bytes are a prefix. Arrays of a T, and numbers or pointers instead of a T, say so where nearly all pointers to
  * the blocks of their site lead there. Where no sites are known, all that is as true of the headers of allocators
  * whose blocks form trees: then there must be a pointer to a method table behind the prefix, or the prefix is a link
- * from block to block, has no pointers, or tells how long the rest of the block is.
+ * from block to block, or a header with links to and from others, has no pointers, or tells how long the rest of the
+ * block is.
  */
 #include "dumper/writer/infer/block_prefixes.h"
 
@@ -28,9 +29,12 @@ enum {
 	FEW_HINTS = 16, // on a block: with more of them it is no single object
 	MUCH = 32,      // new hints are much if they are one in so many objects
 	MAX_WHOLES = 64,
-	MIN_SUPPORT = 8, // blocks
-	MIN_TAGGED = 16, // blocks that point to the tables of fewer ones
-	MIN_LEAD = 10,   // times as many must speak for a prefix as against it
+	MIN_SUPPORT = 8,  // blocks
+	MIN_TAGGED = 16,  // blocks that point to the tables of fewer ones
+	MIN_LINKED = 4,   // blocks whose headers are doubly linked
+	MIN_SIZES = 4,    // of the blocks in a list of an allocator
+	LIST_SAMPLE = 16, // of these blocks
+	MIN_LEAD = 10,    // times as many must speak for a prefix as against it
 	MAX_TEXT_PREFIX = 32,
 	PREFETCH_DISTANCE = 20, // edges, objects
 	MIXED = UINT8_MAX,      // headers of several sizes
@@ -354,6 +358,63 @@ static bool is_linked(const struct inference *inference, heap_object_id object,
 	return word == 0;
 }
 
+// True if a block is in a list of blocks of several sizes, whose links are at an offset: only an allocator makes one. A
+// program's own lists have nodes of one size or two.
+static bool has_sizes(const struct inference *inference, heap_object_id object, uint64_t offset)
+{
+	uint64_t sizes[MIN_SIZES];
+	uint32_t count = 0;
+
+	for (int i = 0; i < LIST_SAMPLE && object != HEAP_NO_OBJECT && count < MIN_SIZES; i++) {
+		uint64_t size = objects_size(&inference->capture->objects, object);
+		uint32_t at = 0;
+
+		progress_step();
+		while (at < count && sizes[at] != size)
+			at++;
+		if (at == count)
+			sizes[count++] = size;
+		object = linked_prefixes_follow(inference, object, (uint32_t)offset);
+	}
+	return count == MIN_SIZES;
+}
+
+// True if typed slots lead to a block's header, so that it is no prefix.
+static bool has_led_header(const struct inference *inference, heap_object_id object, uint32_t bytes)
+{
+	return inference_prefix(inference, object) != bytes &&
+	       (claims_are_good(&inference->claims, object) ||
+		is_led_before(inference, object, bytes));
+}
+
+// True if the bytes before the lead are a header by which an allocator links its blocks: all of its pointers lead to
+// where blocks begin, one of which leads back, and typed slots do not.
+static bool is_doubly_linked(const struct inference *inference, heap_object_id object,
+			     const struct lead *lead)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	bool is_listed = false;
+
+	if (inference_has_sites(inference) || lead->header > 0 || lead->offset % 8 != 0)
+		return false;
+	for (uint32_t i = snapshot->edge_first[object]; i < snapshot->edge_first[object + 1]; i++) {
+		heap_object_id target = snapshot->edge_target[i];
+		uint64_t offset = snapshot->edge_slot[i] * UINT64_C(8);
+
+		if (offset >= lead->offset)
+			break;
+		if (snapshot->edge_interior[i] != 0)
+			return false;
+		if (target == object)
+			continue;
+		if (has_led_header(inference, target, lead->offset))
+			return false;
+		is_listed |= linked_prefixes_lead_back(inference, target, object, lead->offset) &&
+			     has_sizes(inference, object, offset);
+	}
+	return is_listed;
+}
+
 // True if a lead is to structs that are parts of others, as the links of lists are, or to pointers to such: these stand
 // behind other members.
 static bool is_to_parts(const struct inference *inference, const struct lead *lead)
@@ -432,7 +493,8 @@ static enum reading read_block(const struct inference *inference, heap_object_id
 	if (is_measured(inference, object, lead))
 		return READING_MEASURED;
 	if (!inference_has_sites(inference) && !find_table(inference, object, lead) &&
-	    !is_linked(inference, object, lead) && !is_behind_numbers(inference, object, lead))
+	    !is_linked(inference, object, lead) && !is_doubly_linked(inference, object, lead) &&
+	    !is_behind_numbers(inference, object, lead))
 		return READING_EMBEDDED;
 	if (lead->is_plain)
 		return read_plain(inference, object, lead, words);
@@ -622,6 +684,32 @@ static void note_lead(struct kind_prefix *prefix, heap_object_id object, const s
 	prefix->object = object;
 }
 
+// Accepts what blocks of all types together say whose headers are doubly linked: an allocator puts one before each of its
+// blocks, and few may be of each type.
+static void accept_linked(struct block_prefixes *prefixes)
+{
+	struct {
+		uint32_t supporting, contradicting;
+	} sums[BLOCK_PREFIX_MAX / 8 + 1] = { 0 };
+
+	for (size_t i = 0; i < prefixes->pairs.count; i++) {
+		const struct prefix_pair *pair = &prefixes->pairs.items[i];
+
+		if (pair->linked == 0)
+			continue;
+		sums[pair->offset / 8].supporting += pair->linked;
+		sums[pair->offset / 8].contradicting += pair->contradicting;
+	}
+	for (size_t i = 0; i < prefixes->pairs.count; i++) {
+		struct prefix_pair *pair = &prefixes->pairs.items[i];
+		uint32_t at = pair->offset / 8;
+
+		pair->is_accepted |=
+			pair->linked > 0 && sums[at].supporting >= MIN_LINKED &&
+			sums[at].supporting >= MIN_LEAD * (uint64_t)sums[at].contradicting;
+	}
+}
+
 // Accepts what many blocks say, or one whose site's pointers agree.
 //
 // @param any  gets true if any block may have a prefix
@@ -644,6 +732,7 @@ static struct heap_error *accept_pairs(struct inference *inference, struct kind_
 		prefix->bytes = prefix->lead;
 		*any = true;
 	}
+	accept_linked(prefixes);
 	for (size_t i = 0; i < prefixes->pairs.count; i++) {
 		struct prefix_pair *pair = &prefixes->pairs.items[i];
 
@@ -742,6 +831,7 @@ static struct heap_error *count_blocks(struct inference *inference, enum block_p
 			pair->headed +=
 				lead.header > 0 && !lead.is_linked &&
 				(!lead.is_plain || is_pointer_to_struct(inference, lead.type));
+			pair->linked += is_doubly_linked(inference, i, &lead);
 			pair->tagged += count_tagged(inference, i, &lead);
 			note_lead(prefix, i, &lead, (size_t)(pair - prefixes->pairs.items), false);
 			break;
@@ -807,6 +897,17 @@ struct heap_error *block_prefixes_set(struct inference *inference, heap_object_i
 	prefixes->is_renewed = true;
 	HEAP_TRY(hints_rebase(inference, object, bytes));
 	return claim_again(inference, object);
+}
+
+struct heap_error *block_prefixes_clear(struct inference *inference, heap_object_id object)
+{
+	uint32_t bytes = inference_prefix(inference, object);
+
+	if (bytes == 0)
+		return NULL;
+	inference->block_prefixes.of[object] = 0;
+	inference->block_prefixes.is_renewed = true;
+	return hints_unbase(inference, object, bytes);
 }
 
 // True if no hint speaks against a prefix.

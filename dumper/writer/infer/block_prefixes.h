@@ -35,6 +35,7 @@ struct prefix_pair {
 	uint32_t offset;
 	uint32_t supporting, contradicting;
 	uint32_t headed;  /**< of the supporting ones, those that pointers lead to the header of */
+	uint32_t linked;  /**< of the supporting ones, those whose headers are doubly linked */
 	uint64_t tagged;  /**< blocks that point to the method tables of those that support it */
 	bool is_measured; /**< a number in one of the supporting ones tells its length */
 	bool is_accepted;
@@ -55,7 +56,7 @@ struct block_prefixes {
 	uint8_t *of; /**< [objects] bytes; NULL: none has one */
 	struct HEAP_ARRAY(struct prefix_pair) pairs;
 	uint32_t hints_seen[BLOCK_PREFIX_KINDS];
-	uint32_t count;  /**< objects that have one */
+	uint32_t count;  /**< objects that have got one */
 	bool is_renewed; /**< kinds have not been sorted since */
 };
 
@@ -92,6 +93,10 @@ struct heap_error *block_prefixes_header(struct inference *inference, heap_objec
 HEAP_MUST_CHECK
 struct heap_error *block_prefixes_set(struct inference *inference, heap_object_id object,
 				      uint32_t bytes);
+
+/** Takes the prefix from a block that is cut up. Offsets of its hints count from its start again. */
+HEAP_MUST_CHECK
+struct heap_error *block_prefixes_clear(struct inference *inference, heap_object_id object);
 
 /** Makes the prefixes a part of the types of their blocks, which adds types to the capture's. */
 HEAP_MUST_CHECK

@@ -260,6 +260,18 @@ struct heap_error *hints_rebase(struct inference *inference, heap_object_id obje
 	return NULL;
 }
 
+struct heap_error *hints_unbase(struct inference *inference, heap_object_id object, uint32_t bytes)
+{
+	struct hints *hints = &inference->hints;
+
+	inference->kinds.counted = UINT64_MAX;
+	for (uint32_t at = hints_first(hints, object); at != NO_HINT; at = hints->list[at].next) {
+		progress_step();
+		hints->list[at].interior += bytes;
+	}
+	return hints_are_many(inference, object) ? tabulate(inference, object, INT_MAX) : NULL;
+}
+
 // --- asking ------------------------------------------------------------------
 
 // True if all that a type has at an offset are pointers to structs.

@@ -99,6 +99,10 @@ bool hints_tell(const struct inference *inference, heap_object_id object, heap_t
 HEAP_MUST_CHECK
 struct heap_error *hints_rebase(struct inference *inference, heap_object_id object, uint32_t bytes);
 
+/** Makes them relative to its start again. */
+HEAP_MUST_CHECK
+struct heap_error *hints_unbase(struct inference *inference, heap_object_id object, uint32_t bytes);
+
 /** The verdict of evidence on a type for an object. */
 enum verdict {
 	VERDICT_NONE,

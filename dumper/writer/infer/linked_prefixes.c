@@ -8,11 +8,13 @@
 #include <stdlib.h>
 
 enum {
-	MIN_LINKED = 32, // blocks whose prefix begins with a link
-	MIN_LEAD = 20,   // times as many must be linked to such as to others
+	MIN_LINKED = 32,              // blocks whose prefix begins with a link
+	MIN_MUTUAL = 4,               // or with a link elsewhere in it, to a block that leads back
+	MIN_LEAD = 20,                // times as many must be linked to such as to others
+	LINKS = BLOCK_PREFIX_MAX / 8, // words of a prefix
 };
 
-// The blocks with a prefix of one length, by what it begins with.
+// The blocks with a prefix of one length, by what one of its words is.
 struct linked {
 	uint32_t known;   // links to blocks with that prefix
 	uint32_t others;  // to blocks that have none
@@ -31,38 +33,72 @@ heap_object_id linked_prefixes_next(const struct inference *inference, heap_obje
 		       : HEAP_NO_OBJECT;
 }
 
+heap_object_id linked_prefixes_follow(const struct inference *inference, heap_object_id object,
+				      uint32_t offset)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	uint32_t edge = heap_edge_at(snapshot, object, offset);
+
+	return edge != UINT32_MAX && snapshot->edge_interior[edge] == 0 &&
+			       snapshot->edge_target[edge] != object
+		       ? snapshot->edge_target[edge]
+		       : HEAP_NO_OBJECT;
+}
+
+bool linked_prefixes_lead_back(const struct inference *inference, heap_object_id object,
+			       heap_object_id target, uint32_t bytes)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+
+	for (uint32_t i = snapshot->edge_first[object];
+	     i < snapshot->edge_first[object + 1] && snapshot->edge_slot[i] * UINT64_C(8) < bytes;
+	     i++) {
+		if (snapshot->edge_target[i] == target && snapshot->edge_interior[i] == 0)
+			return true;
+	}
+	return false;
+}
+
 static bool is_known_otherwise(const struct inference *inference, heap_object_id object)
 {
 	return inference->claims.name_rank[object] < RANK_SITE ||
 	       pools_have(&inference->pools, object);
 }
 
-// @param by_length  [BLOCK_PREFIX_MAX + 1] is filled
-static void count(const struct inference *inference, struct linked *by_length)
+static void count_link(const struct inference *inference, heap_object_id object, uint32_t bytes,
+		       uint32_t offset, struct linked *linked)
+{
+	heap_object_id target = linked_prefixes_follow(inference, object, offset);
+
+	if (target == HEAP_NO_OBJECT)
+		linked->ends++;
+	else if (inference_prefix(inference, target) == bytes &&
+		 (offset == 0 || linked_prefixes_lead_back(inference, target, object, bytes)))
+		linked->known++;
+	else if (inference_prefix(inference, target) > 0 ||
+		 (is_known_otherwise(inference, target) && !pools_have(&inference->pools, target)))
+		linked->others++;
+	else if (offset > 0 && linked_prefixes_lead_back(inference, target, object, bytes))
+		linked->known++;
+	else
+		linked->unknown++;
+}
+
+// @param all  [BLOCK_PREFIX_MAX + 1] is filled
+static void count(const struct inference *inference, struct linked (*all)[LINKS])
 {
 	for (heap_object_id i = 0; i < inference->capture->objects.count; i++) {
 		uint32_t bytes = inference_prefix(inference, i);
-		heap_object_id target =
-			bytes > 0 ? linked_prefixes_next(inference, i) : HEAP_NO_OBJECT;
 
 		progress_step();
-		if (bytes == 0)
-			continue;
-		if (target == HEAP_NO_OBJECT)
-			by_length[bytes].ends++;
-		else if (inference_prefix(inference, target) == bytes)
-			by_length[bytes].known++;
-		else if (inference_prefix(inference, target) > 0 ||
-			 is_known_otherwise(inference, target))
-			by_length[bytes].others++;
-		else
-			by_length[bytes].unknown++;
+		for (uint32_t offset = 0; offset < bytes; offset += 8)
+			count_link(inference, i, bytes, offset, &all[bytes][offset / 8]);
 	}
 }
 
-static bool is_list(const struct linked *linked)
+static bool is_list(const struct linked *linked, uint32_t offset)
 {
-	return linked->known >= MIN_LINKED &&
+	return linked->known >= (offset > 0 ? MIN_MUTUAL : MIN_LINKED) &&
 	       linked->known >= MIN_LEAD * (uint64_t)linked->others &&
 	       linked->known + linked->unknown >= linked->ends;
 }
@@ -96,18 +132,21 @@ static struct heap_error *set(struct inference *inference, heap_object_id object
 	return block_prefixes_set(inference, object, bytes);
 }
 
-// Those behind a block in its list.
+// Those behind a block in its list, by the links at an offset.
 HEAP_MUST_CHECK
 static struct heap_error *spread_on(struct inference *inference, heap_object_id object,
-				    uint32_t bytes, uint64_t *found)
+				    uint32_t bytes, uint32_t offset, uint64_t *found)
 {
-	for (object = linked_prefixes_next(inference, object);
-	     object != HEAP_NO_OBJECT && may_have(inference, object, bytes);
-	     object = linked_prefixes_next(inference, object)) {
+	for (;;) {
+		heap_object_id next = linked_prefixes_follow(inference, object, offset);
+
 		progress_step();
-		HEAP_TRY(set(inference, object, bytes, found));
+		if (next == HEAP_NO_OBJECT || !may_have(inference, next, bytes) ||
+		    (offset > 0 && !linked_prefixes_lead_back(inference, next, object, bytes)))
+			return NULL;
+		HEAP_TRY(set(inference, next, bytes, found));
+		object = next;
 	}
-	return NULL;
 }
 
 /*
@@ -117,7 +156,7 @@ static struct heap_error *spread_on(struct inference *inference, heap_object_id 
  */
 HEAP_MUST_CHECK
 static struct heap_error *spread_back(struct inference *inference, heap_object_id object,
-				      const struct linked *by_length, bool *passed, uint64_t *found)
+				      struct linked (*all)[LINKS], bool *passed, uint64_t *found)
 {
 	heap_object_id end = object;
 	uint32_t bytes;
@@ -129,7 +168,7 @@ static struct heap_error *spread_back(struct inference *inference, heap_object_i
 		end = linked_prefixes_next(inference, end);
 	}
 	bytes = end != HEAP_NO_OBJECT ? inference_prefix(inference, end) : 0;
-	if (bytes == 0 || !is_list(&by_length[bytes]))
+	if (bytes == 0 || !is_list(&all[bytes][0], 0))
 		return NULL;
 	for (; object != end; object = linked_prefixes_next(inference, object)) {
 		progress_step();
@@ -139,34 +178,46 @@ static struct heap_error *spread_back(struct inference *inference, heap_object_i
 	return NULL;
 }
 
+// Those behind all blocks with a prefix.
+HEAP_MUST_CHECK
+static struct heap_error *spread_all_on(struct inference *inference, struct linked (*all)[LINKS],
+					uint64_t *found)
+{
+	for (heap_object_id i = 0; i < inference->capture->objects.count; i++) {
+		uint32_t bytes = inference_prefix(inference, i);
+
+		for (uint32_t offset = 0; offset < bytes; offset += 8) {
+			if (is_list(&all[bytes][offset / 8], offset))
+				HEAP_TRY(spread_on(inference, i, bytes, offset, found));
+		}
+	}
+	return NULL;
+}
+
 struct heap_error *linked_prefixes_spread(struct inference *inference, uint64_t *found)
 {
 	const heap_object_id objects = inference->capture->objects.count;
-	struct linked by_length[BLOCK_PREFIX_MAX + 1] = { 0 };
+	struct linked all[BLOCK_PREFIX_MAX + 1][LINKS] = { 0 };
 	CLEANUP_FREE bool *passed = NULL;
 	uint64_t before = *found;
 	bool any = false;
 
 	if (inference->block_prefixes.count == inference->linked_prefixes)
 		return NULL;
-	count(inference, by_length);
+	count(inference, all);
 	for (uint32_t i = 0; i <= BLOCK_PREFIX_MAX; i++)
-		any = any || is_list(&by_length[i]);
+		for (uint32_t j = 0; j < LINKS; j++)
+			any = any || is_list(&all[i][j], j * 8);
 	inference->linked_prefixes = inference->block_prefixes.count;
 	passed = any ? calloc((size_t)objects + 1, sizeof(*passed)) : NULL;
 	if (!any)
 		return NULL;
 	if (!passed)
 		return heap_error_out_of_memory();
-	for (heap_object_id i = 0; i < objects; i++) {
-		uint32_t bytes = inference_prefix(inference, i);
-
-		if (bytes > 0 && is_list(&by_length[bytes]))
-			HEAP_TRY(spread_on(inference, i, bytes, found));
-	}
+	HEAP_TRY(spread_all_on(inference, all, found));
 	for (heap_object_id i = 0; i < objects; i++) {
 		if (inference_prefix(inference, i) == 0)
-			HEAP_TRY(spread_back(inference, i, by_length, passed, found));
+			HEAP_TRY(spread_back(inference, i, all, passed, found));
 	}
 	inference->linked_prefixes = inference->block_prefixes.count;
 	return *found > before ? kinds_sort(inference) : NULL;

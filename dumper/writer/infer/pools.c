@@ -364,7 +364,7 @@ static heap_type_id find_result(const struct inference *inference, heap_object_i
 	return HEAP_NO_TYPE;
 }
 
-// Adds that struct as a part at the block's start, like a slot.
+// Adds that struct as a part at the block's start, like a slot, and what earlier slots lead to.
 HEAP_MUST_CHECK
 static struct heap_error *begin_with_results(struct inference *inference)
 {
@@ -381,9 +381,8 @@ static struct heap_error *begin_with_results(struct inference *inference)
 		if (type == HEAP_NO_TYPE || !rounded_sizes_allow(inference, i, type))
 			continue;
 		inference->pools.is_pool[i] = true;
-		HEAP_TRY(names_set(&inference->capture->names, i, HEAP_NO_TYPE, 0,
-				   HEAP_EVIDENCE_POOL));
 		HEAP_TRY(hints_add(inference, type, &(struct pointer){ .target = i }, false));
+		HEAP_TRY(cut_pool(inference, i));
 	}
 	return NULL;
 }
@@ -440,8 +439,7 @@ static struct heap_error *cut_if_pool(struct inference *inference, heap_object_i
 		need = NEED_ONE;
 
 	// A claim may have named a pool since, as it began with a struct of any size.
-	if ((pools->is_pool[object] && inference_type(inference, object) == HEAP_NO_TYPE) ||
-	    inference_prefix(inference, object) > 0)
+	if (pools->is_pool[object] && inference_type(inference, object) == HEAP_NO_TYPE)
 		return NULL;
 	HEAP_TRY(pool_hints_summarize(inference, &pools->summaries, object, &summary));
 	HEAP_TRY(doubt_flexible(inference, &summary));
@@ -453,6 +451,7 @@ static struct heap_error *cut_if_pool(struct inference *inference, heap_object_i
 	    rounded_sizes_has(inference, object))
 		return NULL;
 	pools->is_pool[object] = true;
+	HEAP_TRY(block_prefixes_clear(inference, object));
 	HEAP_TRY(hint_header(inference, object));
 	return cut_pool(inference, object);
 }
