@@ -61,13 +61,20 @@ static uint32_t size_class(uint64_t size)
 	return size ? 64 - (uint32_t)__builtin_clzll(size) : 0;
 }
 
+// True for a block that the program cuts up itself, even if no part of it is known.
+static bool is_pool(const struct heap_snapshot *snapshot, heap_object_id object)
+{
+	return snapshot->type[object] == HEAP_NO_TYPE &&
+	       snapshot->evidence[object] == HEAP_EVIDENCE_POOL && snapshot->parts;
+}
+
 static uint32_t group_of(const struct counting *counting, heap_object_id object)
 {
 	const struct heap_snapshot *snapshot = counting->session->snapshot;
 
 	switch (counting->grouping) {
 	case BY_TYPE:
-		return snapshot->type[object];
+		return is_pool(snapshot, object) ? snapshot->types.count : snapshot->type[object];
 	case BY_SITE:
 		return counting->site_rows[snapshot->site[object]];
 	case BY_SIZE:
@@ -101,7 +108,7 @@ static void count_parts(const struct counting *counting)
 
 		if (!is_counted(counting, part->object))
 			continue;
-		if (part->object != pool && snapshot->type[part->object] == HEAP_NO_TYPE) {
+		if (part->object != pool && group_of(counting, part->object) == HEAP_NO_TYPE) {
 			groups[HEAP_NO_TYPE].objects--;
 			groups[HEAP_NO_TYPE].bytes -= snapshot->size[part->object];
 			rest->objects++;
@@ -199,8 +206,7 @@ static int compare_classes(const void *left, const void *right)
 
 static bool is_untyped(const struct heap_snapshot *snapshot, heap_object_id object)
 {
-	return snapshot->type[object] == HEAP_NO_TYPE &&
-	       (snapshot->evidence[object] != HEAP_EVIDENCE_POOL || !snapshot->parts);
+	return snapshot->type[object] == HEAP_NO_TYPE && !is_pool(snapshot, object);
 }
 
 static void add_block(struct block_class *class, uint64_t size, heap_site_id site)
@@ -339,7 +345,8 @@ static void print_groups(const struct counting *counting, uint64_t limit)
 	output_open_array(output, NULL);
 	for (uint32_t i = 0; i < counting->count && i < limit && groups[i].objects; i++) {
 		const char *name = group_name(session, grouping, groups[i].key);
-		const char *evidence = evidence_summary(session, &groups[i]);
+		bool is_rest = has_evidence && groups[i].key == session->snapshot->types.count;
+		const char *evidence = is_rest ? "" : evidence_summary(session, &groups[i]);
 
 		if (has_evidence && *evidence && groups[i].key != HEAP_NO_TYPE)
 			table_row(output, "%10" PRIu64 "\t%12s\t%s (%s)", groups[i].objects,

@@ -6,6 +6,7 @@ use strict;
 use warnings;
 use lib 't/truth';
 use Judge;
+use JSON::PP;
 use Test::More;
 
 $Judge::attached = 1;
@@ -129,6 +130,16 @@ for my $name (sort keys %least) {
     next unless $result && $least_parts{$name};
     cmp_ok +(Judge::parts($result))[0], '>=', $least_parts{$name}, "$name: parts that have their type, per cent";
     cmp_ok +(Judge::parts($result))[1], '>=', 99.9, "$name: typed parts of the right type, per cent";
+}
+
+# Blocks that are cut up are not among those without a type, even if none of their parts is known.
+{
+    my $snapshot = Judge::path('solver', 'gcc-O2', 'snap');
+    my ($all, $untyped) = map {
+        my ($row) = grep { $_->{type} eq '(untyped)' } @{ decode_json(`$Judge::build/heapsh --quiet --json $snapshot count $_`) };
+        $row->{objects};
+    } '', 'untyped';
+    is $all, $untyped, 'solver: as many blocks without a type among all as are found';
 }
 
 # Functions begin anywhere where gcc does not optimize, so that callbacks are no multiples of 8.
