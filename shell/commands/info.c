@@ -209,6 +209,42 @@ static void info_origin(struct session *session)
 		output_text(output, "doubts    %s\n", describe_name(session, info->doubts));
 }
 
+// The bytes of all parts of pools that have a type. Parts may be nested: inner ones do not count.
+static uint64_t count_typed_parts(const struct heap_snapshot *snapshot, uint64_t *bytes)
+{
+	heap_object_id pool = HEAP_NO_OBJECT;
+	uint64_t count = 0, end = 0;
+
+	*bytes = 0;
+	for (uint32_t i = 0; snapshot->parts && i < snapshot->part_count; i++) {
+		const struct heap_part *part = &snapshot->parts[i];
+		uint64_t size = heap_snapshot_part_size(snapshot, part);
+
+		if (part->object != pool)
+			end = 0;
+		pool = part->object;
+		if (part->offset < end || snapshot->type[pool] != HEAP_NO_TYPE)
+			continue;
+		end = part->offset + size;
+		*bytes += size;
+		count++;
+	}
+	return count;
+}
+
+// Most of a heap may lie in blocks that the program cuts up itself.
+static void info_pools(struct session *session)
+{
+	struct output *output = session->output;
+	uint64_t bytes, parts = count_typed_parts(session->snapshot, &bytes);
+
+	if (parts > 0)
+		output_text(output, "pools     %" PRIu64 " parts of other objects are typed, %s\n",
+			    parts, describe_bytes(session, bytes));
+	output_number(output, "typed_parts", parts);
+	output_number(output, "typed_part_bytes", bytes);
+}
+
 static void info_heap(struct session *session)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
@@ -228,6 +264,7 @@ static void info_heap(struct session *session)
 		    " pointers\n",
 		    snapshot->object_count, describe_bytes(session, bytes), typed,
 		    describe_bytes(session, typed_bytes), snapshot->edge_count);
+	info_pools(session);
 	if (*snapshot->info.other_malloc)
 		output_text(output, "malloc    is %s\n", describe_other_malloc(session));
 	if (snapshot->info.untyped)

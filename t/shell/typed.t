@@ -92,6 +92,8 @@ struct node at 0x5f01020, part of a pool
 END
 is_text $file, 'find --count type date or type node[2]', "Total: 2 objects, 44 B\n";
 is_text $file, 'find points-to 5f00100', "pool of 4 typed parts at 0x5f01000\nblock(48) at 0x5f03000\n";
+like((Sample::heapsh($file, 'info'))[0], qr/^pools     4 parts of other objects are typed, 76 B$/m,
+    'parts of pools');
 is_text $file, 'count', <<'END';
    objects        bytes  type (evidence)
          1        180 B  (the rest of pools)
