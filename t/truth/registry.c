@@ -4,6 +4,7 @@
  * that all tables share. Documents know their tables by void pointers. What the entries of macros lead to only the
  * functions of their table tell; what those of marks lead to, only contents. Code of one small table takes
  * the pointer from the entry, and so tells what it is cast to there.
+ * Arrays of numbers have places that look like a text behind its length.
  */
 #include "t/truth/random.h"
 #include "t/truth/truth.h"
@@ -18,6 +19,7 @@ enum {
 	MACROS = 1000,
 	STYLES = 150,
 	ACCENTS = 12,
+	REMARKS = 40,
 };
 
 struct settings {
@@ -70,6 +72,17 @@ struct accent {
 	char *base, *above, *below;
 };
 
+// Has its text behind it.
+struct remark {
+	int level, length;
+	char text[];
+};
+
+struct steps {
+	int *list, *at;
+	struct steps *next;
+};
+
 struct document {
 	char *title;
 	void *marks, *styles;
@@ -80,6 +93,8 @@ static const struct settings settings = { 0.25f, 0.75f };
 static struct words *words;
 static struct document *documents;
 static struct table *macros, *accents;
+static struct steps *steps;
+static struct remark *remarks[REMARKS];
 
 static char *format(const char *pattern, unsigned number)
 {
@@ -219,6 +234,34 @@ static void add_document(unsigned number)
 	add_marks(marks, document, add_styles(styles));
 }
 
+static void add_remarks(void)
+{
+	for (int i = 0; i < REMARKS; i++) {
+		char text[40];
+		int length = snprintf(text, sizeof(text), "remark number %d", i);
+		struct remark *remark =
+			NEW_FLEXIBLE(struct remark, sizeof(*remark) + (size_t)length + 1);
+
+		remark->level = i % 3;
+		remark->length = length;
+		strcpy(remark->text, text);
+		remarks[i] = remark;
+	}
+}
+
+static void add_steps(void)
+{
+	for (int i = 0; i < REMARKS; i++) {
+		struct steps *own = NEW(struct steps);
+
+		*own = (struct steps){ NEW_ARRAY(int, 14), NULL, steps };
+		for (int j = 0; j < 14; j++)
+			own->list[j] = j == 2 ? '\r' : 1;
+		own->at = own->list + 2;
+		steps = own;
+	}
+}
+
 // The only code that takes values from entries.
 static size_t print_accents(void)
 {
@@ -242,7 +285,9 @@ int main(void)
 	add_accents();
 	for (unsigned i = 0; i < DOCUMENTS; i++)
 		add_document(i);
+	add_remarks();
+	add_steps();
 	truth_capture();
-	printf("%zu %s\n", print_accents(), documents->title);
+	printf("%zu %s %s %d\n", print_accents(), documents->title, remarks[1]->text, *steps->at);
 	return 0;
 }

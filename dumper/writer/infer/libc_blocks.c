@@ -87,7 +87,8 @@ struct heap_error *libc_blocks_add_types(struct capture *capture)
 	return base_types_find_char(&capture->snapshot.types, &ignored);
 }
 
-// Changes the bits of the types of all modules that are libc's, or of all others.
+// Changes the bits of the types that all modules have that are libc's, or all others. What one only declares, as a pointer
+// to it, is another's.
 static void change_types(const struct modules *modules, bool of_libc, uint8_t *bits,
 			 void (*change)(uint8_t *bits, uint32_t at))
 {
@@ -96,8 +97,10 @@ static void change_types(const struct modules *modules, bool of_libc, uint8_t *b
 
 		if (!module->type_map || is_libc(module->path) != of_libc)
 			continue;
-		for (uint32_t j = 0; j < module->debug.types.count; j++)
-			change(bits, module->type_map[j]);
+		for (uint32_t j = 0; j < module->debug.types.count; j++) {
+			if (!(module->debug.types.types[j].flags & HEAP_TYPE_DECLARATION))
+				change(bits, module->type_map[j]);
+		}
 	}
 }
 

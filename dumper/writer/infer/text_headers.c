@@ -87,12 +87,14 @@ static bool gather(const struct inference *inference, struct text_types *types)
 	return types->count > 0;
 }
 
-// @return the length of the text at an offset of a block; 0: there is none, or it is longer than MAX_TEXT
+// @return the length of the text at an offset of a block; 0: there is none, or it is longer than MAX_TEXT, or has nothing
+// but white space, as the number 13 does
 static uint64_t text_length(const struct inference *inference, heap_object_id object,
 			    uint64_t offset)
 {
 	char text[MAX_TEXT];
 	uint64_t size = inference_size(inference, object), length;
+	bool has_letters = false;
 
 	if (offset >= size)
 		return 0;
@@ -102,8 +104,9 @@ static uint64_t text_length(const struct inference *inference, heap_object_id ob
 	for (uint64_t i = 0; i < length; i++) {
 		if ((unsigned char)text[i] < ' ' && !strchr("\t\n\r", text[i]))
 			return 0;
+		has_letters |= text[i] != ' ' && !strchr("\t\n\r", text[i]);
 	}
-	return length < size ? length : 0;
+	return length < size && has_letters ? length : 0;
 }
 
 static bool has_length(const struct text_type *type, const struct header *header, uint64_t length)
