@@ -142,6 +142,25 @@ static struct heap_error *note_all(struct inference *inference, uint8_t *plain)
 	return NULL;
 }
 
+// True if the flag tells the type where other structs have such pointers, in all of those that have some without it, too.
+static bool do_others_tell_type(const struct flagged_pointers *pointers,
+				const struct flag_group *group)
+{
+	bool result = false;
+
+	for (size_t i = 0; i < pointers->groups.count; i++) {
+		const struct flag_group *other = &pointers->groups.items[i];
+
+		if (other->pointee != group->pointee || other->flags != group->flags ||
+		    other->plain == 0 || other->decided == 0)
+			continue;
+		if (!other->tells_type)
+			return false;
+		result = true;
+	}
+	return result;
+}
+
 static void decide(struct flagged_pointers *pointers, const uint8_t *plain)
 {
 	for (size_t i = 0; i < pointers->waiting.count; i++) {
@@ -156,8 +175,16 @@ static void decide(struct flagged_pointers *pointers, const uint8_t *plain)
 
 		if (group->kept == 0)
 			continue;
-		group->tells_type = group->plain > 0 && group->shared * SHARED_SHARE < group->kept;
+		if (group->plain > 0)
+			group->tells_type = group->shared * SHARED_SHARE < group->kept;
 		group->decided = group->pointers;
+	}
+	for (size_t i = 0; i < pointers->groups.count; i++) {
+		struct flag_group *group = &pointers->groups.items[i];
+
+		if (group->kept > 0 && group->plain == 0)
+			group->tells_type = group->shared * SHARED_SHARE < group->kept &&
+					    do_others_tell_type(pointers, group);
 	}
 }
 

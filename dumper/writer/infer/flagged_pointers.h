@@ -10,7 +10,8 @@
  *
  * The flag may tell something else than the type of the target, as the colour does that a red-black tree keeps
  * beside the pointer to the parent: then the same targets are led to without it. Where they are not, it tells a
- * type, which is not the declared one: such a pointer is no evidence. Where all pointers have the flag, it tells nothing.
+ * type, which is not the declared one: such a pointer is no evidence. Where all pointers have the flag, it tells nothing,
+ * unless it does so in other structs with pointers of that type: the smallest inner nodes of a tree have leaves alone.
  *
  * So such pointers wait until there is no better evidence; then each group of them, of one member type in one
  * type, is decided, and again when it has doubled.
