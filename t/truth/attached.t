@@ -24,6 +24,7 @@ my $table = Judge::heading();
 # versions: nothing tells a number behind a header from one in a struct.
 # windows: numbers lead to customers.
 my %least = (
+    agents => 100,
     bank => 98.5,
     boxed => 99.9,
     btree => 90,

@@ -77,6 +77,9 @@ static struct heap_error *claim_members(struct inference *inference, const struc
 		if (group->evidence == HEAP_EVIDENCE_SITE &&
 		    is_made_as_other(inference, object, group->type))
 			continue;
+		if (group->evidence == HEAP_EVIDENCE_METHODS &&
+		    tag_types_is_owned(inference, group, object))
+			continue;
 		if (claim.fit == LAYOUT_NONE) {
 			if (size < layouts_size(&inference->layouts, group->type))
 				continue;

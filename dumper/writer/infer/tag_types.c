@@ -19,6 +19,8 @@ enum {
 	MIN_STEM = 3,      // characters
 	LARGEST = 1 << 20, // bytes of an object that has a tag
 	FEW = 4,           // times less than the most is too little
+	MAX_OWNED = 16,    // members of a group, for all of them to be owned
+	MAX_OWNED_EDGES = 256,
 };
 
 enum group_fit {
@@ -405,6 +407,39 @@ static bool set_type(struct tag_group *group, heap_type_id type, uint8_t evidenc
 	return true;
 }
 
+bool tag_types_is_owned(const struct inference *inference, const struct tag_group *group,
+			heap_object_id object)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	const struct method_table *table =
+		method_tables_find(&inference->pointer_tags.tables, group->value);
+	uint32_t first, end;
+
+	if (!table || table->object == HEAP_NO_OBJECT)
+		return false;
+	first = snapshot->edge_first[table->object];
+	end = snapshot->edge_first[table->object + 1];
+	for (uint32_t i = first; i < end && i < first + MAX_OWNED_EDGES; i++) {
+		progress_step();
+		if (snapshot->edge_target[i] == object)
+			return true;
+	}
+	return false;
+}
+
+static bool are_owned(const struct inference *inference, const struct tag_group *group)
+{
+	const uint32_t *members = inference->pointer_tags.members + group->first;
+
+	if (group->count > MAX_OWNED)
+		return false;
+	for (uint32_t i = 0; i < group->count; i++) {
+		if (!tag_types_is_owned(inference, group, members[i]))
+			return false;
+	}
+	return group->count > 0;
+}
+
 void tag_types_find(const struct inference *inference, struct tag_group *group)
 {
 	const struct pointer_tags *tags = &inference->pointer_tags;
@@ -414,6 +449,10 @@ void tag_types_find(const struct inference *inference, struct tag_group *group)
 	struct receiver_list receivers = { .count = 0 };
 	heap_type_id elected = elect(inference, group), type;
 
+	if (are_owned(inference, group)) {
+		set_type(group, elected, HEAP_EVIDENCE_TAG, RANK_TAG);
+		return;
+	}
 	gather_methods(inference, group, &receivers);
 	type = choose(inference, group, &receivers, false);
 	if (type != HEAP_NO_TYPE && elected != HEAP_NO_TYPE &&
