@@ -10,6 +10,7 @@
 
 enum {
 	MAX_VARIABLES = 4096,     // of a layout
+	MAX_NOWHERE = 64,         // of these, those that are in no place that is known
 	MAX_OPERATIONS = 1 << 16, // of a layout; more is damage
 	LONGEST_CALL = 8,
 };
@@ -22,6 +23,7 @@ struct search {
 	uint64_t function_place; // of the function that is not inlined
 	const char *function;    // whose scope is being searched
 	struct heap_dwarf_layout_expression frame_base;
+	uint32_t nowhere;
 	struct heap_dwarf_layout *layout;
 	struct heap_error *error; // no memory
 };
@@ -283,13 +285,29 @@ static void add_variable(struct search *search, const struct heap_dwarf_descript
 	worked(search, heap_array_append(&layout->variables, variable));
 }
 
+// A variable that is used again may be said to be nowhere meanwhile, or always.
+static void add_nowhere(struct search *search, const struct heap_dwarf_description *entry)
+{
+	struct heap_dwarf_layout_variable variable = {
+		.name = entry->name,
+		.function = search->function,
+		.file = entry->file,
+		.line = entry->line,
+		.type = entry->type,
+		.is_nowhere = true,
+	};
+
+	if (search->nowhere++ < MAX_NOWHERE && search->layout->variables.count < MAX_VARIABLES)
+		worked(search, heap_array_append(&search->layout->variables, variable));
+}
+
 static void add_variables(struct search *search, uint64_t place)
 {
 	struct heap_dwarf_location_list list;
 	struct heap_dwarf_description entry;
 	const struct heap_dwarf_location *location;
 
-	if (!find_locations(search, place, DW_AT_location, &list) || !list.count ||
+	if (!find_locations(search, place, DW_AT_location, &list) ||
 	    !worked(search, heap_dwarf_code_describe(search->code, place, &entry)) || !*entry.name)
 		return;
 	location = choose(search, &list);
@@ -304,6 +322,8 @@ static void add_variables(struct search *search, uint64_t place)
 		add_variable(search, &entry, &list.locations[i], list.locations[i].high, has_one);
 		has_one = true;
 	}
+	if (!location && !has_one)
+		add_nowhere(search, &entry);
 }
 
 // --- scopes ----------------------------------------------------------------------------------
@@ -428,6 +448,7 @@ void heap_dwarf_layout_note(struct heap_dwarf_answers *cache,
 		heap_dwarf_answer_put(&writer, variable->type);
 		heap_dwarf_answer_put(&writer, variable->call);
 		heap_dwarf_answer_put(&writer, variable->is_alternative);
+		heap_dwarf_answer_put(&writer, variable->is_nowhere);
 		put_expression(&writer, variable->location);
 		put_expression(&writer, variable->frame_base);
 	}
@@ -474,6 +495,7 @@ static struct heap_error *read_layout(struct heap_dwarf_answer *answer,
 		variable->type = heap_dwarf_answer_next(answer);
 		variable->call = heap_dwarf_answer_next(answer);
 		variable->is_alternative = heap_dwarf_answer_next(answer);
+		variable->is_nowhere = heap_dwarf_answer_next(answer);
 		variable->location = read_expression(answer, layout);
 		variable->frame_base = read_expression(answer, layout);
 	}

@@ -151,9 +151,10 @@ static struct heap_error *add_local(struct evaluation *evaluation,
 				    const struct heap_dwarf_layout_variable *variable,
 				    struct heap_dwarf_locals *locals)
 {
-	struct heap_dwarf_expression_result location;
+	struct heap_dwarf_expression_result location = { 0 };
+	bool is_placed = !variable->is_nowhere && locate(evaluation, variable, &location);
 
-	if (!locate(evaluation, variable, &location))
+	if (!is_placed && (!evaluation->frame->with_nowhere || location.is_fixed))
 		return NULL;
 
 	struct heap_dwarf_local *local = &locals->locals[locals->count++];
@@ -165,7 +166,9 @@ static struct heap_error *add_local(struct evaluation *evaluation,
 		.line = variable->line,
 		.type = variable->type,
 	};
-	place_local(evaluation, &location, local);
+	local->kind = HEAP_DWARF_LOCATION_NOWHERE;
+	if (is_placed)
+		place_local(evaluation, &location, local);
 	return local->name && local->function && local->file ? NULL : heap_error_out_of_memory();
 }
 

@@ -20,6 +20,7 @@ enum heap_dwarf_location_kind {
 	HEAP_DWARF_LOCATION_REGISTER, /**< in a register of the frame; if that was saved by a callee,
 				     kind is MEMORY with the address it was saved at */
 	HEAP_DWARF_LOCATION_VALUE,    /**< nowhere, but its value is known */
+	HEAP_DWARF_LOCATION_NOWHERE, /**< it is in scope, but where it is is not known, if it is anywhere */
 };
 
 struct heap_dwarf_local {
@@ -47,6 +48,7 @@ struct heap_dwarf_locals_frame {
 	uint64_t cfa;
 	const struct heap_dwarf_registers *registers;
 	const struct heap_dwarf_registers *caller; /**< its caller's; NULL if it has none */
+	bool with_nowhere; /**< variables that are nowhere are listed, too */
 	heap_dwarf_memory_reader *read;
 	void *context;
 };

@@ -93,6 +93,7 @@ static void find_at(const char *mark)
 		.pc = compile_address_of("program", mark),
 		.cfa = CFA,
 		.registers = &registers,
+		.with_nowhere = true,
 		.read = read_nothing,
 	};
 
@@ -103,12 +104,19 @@ static void find_at(const char *mark)
 	assert_null(heap_dwarf_locals_find(file, &frame, &locals));
 }
 
-static const struct heap_dwarf_local *find(const char *name)
+// Finds one that is somewhere, or one that is not.
+static const struct heap_dwarf_local *find_one(const char *name, bool is_nowhere)
 {
 	for (size_t i = 0; i < locals.count; i++)
-		if (strcmp(locals.locals[i].name, name) == 0)
+		if (strcmp(locals.locals[i].name, name) == 0 &&
+		    (locals.locals[i].kind == HEAP_DWARF_LOCATION_NOWHERE) == is_nowhere)
 			return &locals.locals[i];
 	return NULL;
+}
+
+static const struct heap_dwarf_local *find(const char *name)
+{
+	return find_one(name, false);
 }
 
 // It is there, in the frame or in a register, and declared where it is.
@@ -135,6 +143,9 @@ static void check_nowhere(const char *name)
 {
 	if (!strstr(compiler, "-O0") && find(name))
 		fail_msg("%s: %s is dead, and yet there", compiler, name);
+	// But it is known to be in scope.
+	if (!find(name) && !find_one(name, true))
+		fail_msg("%s: %s is not listed", compiler, name);
 }
 
 // The name of a local's type.
@@ -421,10 +432,10 @@ static void layouts_out_of_range_are_not_recalled(void **state)
 		{ { 0, 0, 0 }, 3, false },                      // one too many
 		{ { 1, 0x50, 0, 0, 0, 0 }, 6, true },           // DW_OP_reg0
 		{ { UINT64_MAX, 0x50, 0, 0, 0, 0 }, 6, false }, // more operations than there are
-		{ { 0, 1, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0, 0 }, 13, true },  // a variable named ""
-		{ { 0, 1, 9, 0, 0, 1, 2, 0, 0, 0, 0, 0, 0 }, 13, false }, // string 9
-		{ { 0, 1, 0, 0, 0, 1, 2, 0, 0, 0, 1, 0, 0 }, 13, false }, // operation 0 of none
-		{ { 0, 1, 0, 0, 0, 1, 2, 0, 0, UINT64_MAX, 2, 0, 0 }, 13, false },
+		{ { 0, 1, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0, 0, 0 }, 14, true },  // a variable named ""
+		{ { 0, 1, 9, 0, 0, 1, 2, 0, 0, 0, 0, 0, 0, 0 }, 14, false }, // string 9
+		{ { 0, 1, 0, 0, 0, 1, 2, 0, 0, 0, 0, 1, 0, 0 }, 14, false }, // operation 0 of none
+		{ { 0, 1, 0, 0, 0, 1, 2, 0, 0, 0, UINT64_MAX, 2, 0, 0 }, 14, false },
 		{ { 0, UINT64_MAX }, 2, false },
 	};
 

@@ -41,6 +41,7 @@
 #include "dumper/writer/infer/text_headers.h"
 #include "dumper/writer/infer/site_containers.h"
 #include "dumper/writer/infer/unaligned_texts.h"
+#include "dumper/writer/infer/unplaced_variables.h"
 #include "dumper/writer/infer/unset_variables.h"
 #include "dumper/writer/infer/void_pointers.h"
 
@@ -393,6 +394,8 @@ static struct heap_error *advance(struct inference *inference, int small, uint64
 		HEAP_TRY(text_headers_claim(inference, named));
 	if (*named == 0 && pass(inference, &inference->beside, FEW_NEW))
 		HEAP_TRY(named_pointees_claim(inference, named));
+	if (*named == 0)
+		HEAP_TRY(unplaced_variables_claim(inference, named));
 	if (*named == 0 && pass(inference, &inference->voids, FEW_NEW))
 		HEAP_TRY(void_pointers_claim(inference, false, named));
 	if (*named == 0)

@@ -568,6 +568,7 @@ void capture_close(struct capture *capture)
 	free(capture->site_of_kind);
 	free(capture->maker_of_kind);
 	roots_deinit(&capture->roots);
+	heap_array_deinit(&capture->unplaced.list);
 	heap_stored_edges_destroy(capture->stored_edges);
 	functions_deinit(&capture->functions);
 	backtraces_deinit(&capture->backtraces);

@@ -19,6 +19,7 @@
 #include "dumper/writer/scan/names.h"
 #include "dumper/writer/scan/objects.h"
 #include "dumper/writer/scan/roots.h"
+#include "dumper/writer/scan/unplaced.h"
 #include "dumper/writer/base/strings.h"
 #include "lib/snapshot/snapshot.h"
 
@@ -51,6 +52,7 @@ struct capture {
 	struct heap_stored_edges *stored_edges; /**< those of the snapshot, where it has no types */
 	struct functions functions;
 	struct roots roots;
+	struct unplaced unplaced;
 };
 
 enum {

@@ -163,8 +163,15 @@ static struct heap_error *add_local(struct walk *walk, struct module *module,
 		return add_valued_local(walk, &root, walk->registers.value[local->reg]);
 	case HEAP_DWARF_LOCATION_VALUE:
 		return add_valued_local(walk, &root, local->value);
+	case HEAP_DWARF_LOCATION_NOWHERE:
+		break;
 	}
 	return NULL;
+}
+
+static void release_types(struct unplaced_frame *frame)
+{
+	heap_array_deinit(&frame->types);
 }
 
 HEAP_MUST_CHECK
@@ -173,7 +180,15 @@ static struct heap_error *add_locals(struct walk *walk, struct module *module, u
 				     const struct heap_dwarf_registers *caller)
 {
 	CLEANUP(heap_dwarf_locals_deinit) struct heap_dwarf_locals locals = { 0 };
+	CLEANUP(release_types)
+	struct unplaced_frame unplaced = {
+		.module = module,
+		.low = walk->registers.value[HEAP_DWARF_REGISTER_SP],
+		.high = cfa,
+		.registers = &walk->registers,
+	};
 	struct heap_dwarf_locals_frame frame = {
+		.with_nowhere = !capture_has_headers(walk->capture),
 		.pc = (walk->exact_pc ? pc : pc - 1) - module->bias,
 		.is_caller = !walk->exact_pc,
 		.bias = module->bias,
@@ -185,9 +200,20 @@ static struct heap_error *add_locals(struct walk *walk, struct module *module, u
 	};
 
 	module_locals(module, &frame, &locals);
-	for (size_t i = 0; i < locals.count; i++)
-		HEAP_TRY(add_local(walk, module, &locals.locals[i], frames));
-	return NULL;
+	for (size_t i = 0; i < locals.count; i++) {
+		const struct heap_dwarf_local *local = &locals.locals[i];
+
+		if (local->kind != HEAP_DWARF_LOCATION_NOWHERE)
+			HEAP_TRY(add_local(walk, module, local, frames));
+		else
+			HEAP_TRY(heap_array_append(
+				&unplaced.types,
+				module_type(module, local->type, &walk->capture->snapshot.types)));
+	}
+	if (!frame.with_nowhere || unplaced.low == 0)
+		return NULL;
+	return unplaced_note(&walk->capture->unplaced, &unplaced, &walk->capture->snapshot.types,
+			     &walk->capture->image, &walk->capture->objects);
 }
 
 // One frame up by call frame information, or the frame pointer where that does not lead on.

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef UNPLACED_VARIABLES_H
+#define UNPLACED_VARIABLES_H
+
+/**
+ * Blocks that frames lead to, whose variables are somewhere, but nobody knows where (../scan/unplaced.h): such a block is what
+ * the only one of these variables leads to that its size and contents agree with. A variable whose struct some block of
+ * the frame is known to be is explained, and tells nothing more.
+ */
+
+#include "dumper/writer/infer/inference.h"
+
+/** Claims such blocks that have no name. @param claimed  counted up */
+HEAP_MUST_CHECK
+struct heap_error *unplaced_variables_claim(struct inference *inference, uint64_t *claimed);
+
+#endif
