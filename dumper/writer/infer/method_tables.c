@@ -4,6 +4,7 @@
 #include "dumper/writer/base/progress.h"
 #include "dumper/writer/scan/module_types.h"
 #include "dumper/writer/scan/page_cache.h"
+#include "lib/base/search.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -188,6 +189,25 @@ static bool is_variable(const struct search *search, uint64_t address)
 	       symbol->size <= TABLE_WORDS * 8;
 }
 
+// The type of the variable that begins at an address, if debug information tells one.
+static heap_type_id find_type(const struct search *search, uint64_t address)
+{
+	const struct module *module = modules_find(&search->capture->modules, address);
+	const struct heap_dwarf_variable *variables;
+	size_t count, at;
+
+	if (!module)
+		return HEAP_NO_TYPE;
+	variables = module->debug.variables;
+	count = heap_partition_point(i, 0, module->debug.variable_count,
+				     !(variables[i].flags & HEAP_DWARF_VARIABLE_THREAD_LOCAL));
+	at = heap_partition_point(i, 0, count, variables[i].address < address - module->bias);
+	if (at == count || variables[at].address != address - module->bias)
+		return HEAP_NO_TYPE;
+	return heap_types_strip(&search->capture->snapshot.types,
+				module->type_map[variables[at].type]);
+}
+
 static uint32_t read_words(const struct search *search, uint64_t address, uint64_t extent,
 			   uint64_t *words, uint32_t most)
 {
@@ -236,6 +256,7 @@ static struct heap_error *add_table(struct search *search, struct method_tables 
 		else if (words[i] % 8 == 0 && is_static(search, words[i]))
 			HEAP_TRY(add_nested(search, tables, &table, words[i]));
 	}
+	table.type = find_type(search, table.address);
 	HEAP_TRY(heap_array_append(&tables->list, table));
 	return heap_hash_add(&tables->by_address, heap_hash_u64(table.address),
 			     (uint32_t)tables->list.count - 1);

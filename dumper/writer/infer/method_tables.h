@@ -35,8 +35,9 @@ struct method_receiver {
 
 struct method_table {
 	uint64_t address;
-	uint32_t blocks;         /**< words in blocks' heads that point to it */
-	heap_object_id object;   /**< the block that it is, or HEAP_NO_OBJECT: static memory */
+	uint32_t blocks;       /**< words in blocks' heads that point to it */
+	heap_object_id object; /**< the block that it is, or HEAP_NO_OBJECT: static memory */
+	heap_type_id type;     /**< stripped, of the variable that it is; HEAP_NO_TYPE: not known */
 	uint32_t first_receiver; /**< in receivers */
 	uint32_t receivers;
 };

@@ -105,6 +105,20 @@ struct recognized {
 	uint32_t place, prefix;
 };
 
+// True if pointers of a place can lead to a table: that has no other type than they say.
+static bool may_lead_to(const struct inference *inference, const struct tag_place *place,
+			const struct method_table *table)
+{
+	const struct layouts *layouts = &inference->layouts;
+	heap_type_id own = table ? table->type : HEAP_NO_TYPE;
+
+	return own == HEAP_NO_TYPE || place->pointee == HEAP_NO_TYPE || own == place->pointee ||
+	       !layouts_is_compound(layouts, own) ||
+	       !layouts_is_compound(layouts, place->pointee) ||
+	       layouts->types->types[own].name == layouts->types->types[place->pointee].name ||
+	       layouts_has(layouts, own, place->pointee, 0);
+}
+
 /*
  * Finds a pointer to a method table at a place where members of groups have theirs. The tag of a known
  * group is preferred to a table that no group has yet.
@@ -134,13 +148,15 @@ static struct recognized recognize(const struct inference *inference,
 		if (offset % 8 != 0 || (own != 0 && own != combination->prefix))
 			continue;
 		found.value = words[offset / 8];
+		table = method_tables_find(&tags->tables, found.value);
+		if (!may_lead_to(inference, &tags->places.items[found.place], table))
+			continue;
 		group = find_group(tags, found.place, found.value);
 		if (group != HEAP_HASH_NONE) {
 			if (tags->groups.items[group].prefix == found.prefix)
 				return found;
 			continue;
 		}
-		table = method_tables_find(&tags->tables, found.value);
 		if (guessed.value == 0 && table && table->blocks >= MIN_TABLE_BLOCKS)
 			guessed = found;
 	}
