@@ -20,6 +20,7 @@ my $table = Judge::heading();
 # repeated: only void pointers lead to items.
 # letters: only void pointers lead to records.
 # queries: nothing but functions that cast their parameter without a variable tells of constants.
+# thirds: only numbers lead to numbers.
 # tries: nothing tells what flagged pointers lead to.
 # versions: nothing tells a number behind a header from one in a struct.
 # windows: numbers lead to customers.
@@ -97,6 +98,7 @@ my %least = (
     store => 95,
     tables => 99.9,
     thin => 100,
+    thirds => 0,
     toolkit => 99.9,
     topics => 99.9,
     transactions => 99,

@@ -90,6 +90,7 @@ $floor{grids} = [100, 100];    # arrays that a struct leads to, which is what th
 $floor{agents} = [100, 100];    # objects with callbacks that look like the class of what these get
 $floor{island} = [99.9, 100];    # a static pointer in a register
 $floor{queries} = [100, 100];    # structs that begin with tables of functions of two types, in members of one name
+$floor{thirds} = [100, 100];    # numbers that read as letters
 $floor{tries} = [100, 100];    # leaves whose pointers have a flag, in nodes that have no others
 $floor{holders} = [100, 100];    # constructors that are inlined into each other, and nodes that lead to their container's end
 my $repeats = 5;

@@ -82,6 +82,17 @@ static bool has_exact_sizes(const struct capture *capture)
 	       capture->process.origin != HEAPSNAP_ORIGIN_CORE;
 }
 
+// True if all bytes are words whose highest byte is that of a number with a fraction, of ordinary size: "UUUUUUE@" is 42 and
+// two thirds.
+static bool are_fractions(const unsigned char *bytes, size_t length)
+{
+	for (size_t i = 7; i < length; i += 8) {
+		if (bytes[i] != 0x3f && bytes[i] != 0x40)
+			return false;
+	}
+	return length % 8 == 0;
+}
+
 // @return how many of the block's bytes are those of a text, without its NUL, as far as they are examined; 0: none
 static size_t text_length(const struct shape_reader *reader, heap_object_id object)
 {
@@ -98,6 +109,8 @@ static size_t text_length(const struct shape_reader *reader, heap_object_id obje
 	// The bytes behind the text may be left over from the block that was there before.
 	if (edge < capture->snapshot.edge_first[object + 1] &&
 	    capture->snapshot.edge_slot[edge] * UINT64_C(8) < length)
+		return 0;
+	if (length > 0 && are_fractions(bytes, length))
 		return 0;
 	if (length == seen)
 		return size > seen ? length : 0;
