@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/infer/containers.h"
 
+#include "dumper/writer/infer/argument_types.h"
 #include "dumper/writer/infer/class_names.h"
 #include "dumper/writer/infer/type_copies.h"
 #include "lib/base/cleanup.h"
@@ -21,39 +22,6 @@ static bool begins(const char *text, const char *beginning)
 
 // --- types by name -----------------------------------------------------------
 
-static size_t without_const(const char *name, size_t length)
-{
-	static const char word[] = "const";
-
-	while (length > 0 && name[length - 1] == ' ')
-		length--;
-	if (length > strlen(word) &&
-	    strncmp(name + length - strlen(word), word, strlen(word)) == 0 &&
-	    strchr(" *>", name[length - strlen(word) - 1]))
-		return without_const(name, length - strlen(word));
-	return length;
-}
-
-// A template's argument as a type: a class, a base type, or a pointer to one of them.
-HEAP_MUST_CHECK
-static struct heap_error *find_type(struct heap_types *types, const struct class_names *names,
-				    const char *name, size_t length, heap_type_id *result)
-{
-	unsigned pointers = 0;
-
-	length = without_const(name, length);
-	while (length > 0 && name[length - 1] == '*') {
-		pointers++;
-		length = without_const(name, length - 1);
-	}
-	*result = class_names_find(names, name, length);
-	if (*result == HEAP_NO_TYPE)
-		return NULL;
-	for (; pointers > 0; pointers--)
-		HEAP_TRY(type_copies_add_pointer(types, *result, result));
-	return NULL;
-}
-
 // The type that the first argument of a template's instance names; HEAP_NO_TYPE if it is unknown.
 HEAP_MUST_CHECK
 static struct heap_error *find_argument(struct heap_types *types, const struct class_names *names,
@@ -63,7 +31,7 @@ static struct heap_error *find_argument(struct heap_types *types, const struct c
 	const char *argument = heap_template_argument(heap_types_name(types, id), 0, &length);
 
 	*result = HEAP_NO_TYPE;
-	return argument ? find_type(types, names, argument, length, result) : NULL;
+	return argument ? argument_types_find(types, names, argument, length, result) : NULL;
 }
 
 // --- buffers -----------------------------------------------------------------
@@ -95,7 +63,7 @@ static struct heap_error *fill_buffer(struct heap_types *types, const struct cla
 		storage = find_member(types, id, "__storage_"); // libc++'s block of make_shared()
 	if (!argument || storage == UINT32_MAX)
 		return NULL;
-	HEAP_TRY(find_type(types, names, argument, length, &content));
+	HEAP_TRY(argument_types_find(types, names, argument, length, &content));
 
 	uint64_t size = heap_types_size(types, content);
 
@@ -202,7 +170,7 @@ static struct heap_error *complete_owner(struct heap_types *types, const struct 
 	if (length > 2 && strncmp(argument + length - 2, "[]", 2) == 0)
 		length -= 2;
 
-	HEAP_TRY(find_type(types, names, argument, length, &target));
+	HEAP_TRY(argument_types_find(types, names, argument, length, &target));
 	if (target != HEAP_NO_TYPE)
 		HEAP_TRY(type_copies_add_pointer(types, target, &target));
 	if (target != HEAP_NO_TYPE)

@@ -9,6 +9,7 @@
 #include "dumper/writer/infer/array_lengths.h"
 #include "dumper/writer/infer/bounded_arrays.h"
 #include "dumper/writer/infer/bucket_tables.h"
+#include "dumper/writer/infer/byte_storage.h"
 #include "dumper/writer/infer/class_claims.h"
 #include "dumper/writer/infer/conflicts.h"
 #include "dumper/writer/infer/containers.h"
@@ -631,6 +632,7 @@ struct heap_error *infer_complete_types(struct capture *capture)
 	HEAP_TRY(heap_virtual_bases_place(types));
 	capture->first_copy = types->count;
 	HEAP_TRY(containers_complete_types(types));
+	HEAP_TRY(byte_storage_complete(types));
 	return template_nodes_complete(types);
 }
 
