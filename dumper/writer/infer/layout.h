@@ -52,7 +52,9 @@ struct layout_facts {
 struct layouts {
 	const struct heap_types *types;
 	struct heap_slot_table slots;
-	struct layout_index index;    /**< all parts */
+	struct layout_index index; /**< all parts */
+	struct layout_index
+		rivals; /**< those at the start, but for held ones: see held_members.h */
 	struct layout_index flexible; /**< those of wholes whose number of elements is open */
 	struct layout_facts *facts;   /**< [types->count] */
 	uint8_t *bytes;  /**< [types->count] private: whether there are arrays of bytes in it */

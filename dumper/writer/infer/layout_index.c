@@ -4,6 +4,7 @@
  */
 #include "dumper/writer/infer/layout.h"
 
+#include "dumper/writer/infer/held_members.h"
 #include "lib/base/hash.h"
 #include "lib/base/array.h"
 #include "lib/base/search.h"
@@ -28,61 +29,104 @@ static struct heap_error *append(struct layout_index *index, const struct layout
 	return NULL;
 }
 
+// @param is_held  the part is no beginning of others: see held_members.h
 HEAP_MUST_CHECK
 static struct heap_error *add_part(struct layouts *layouts, heap_type_id part, heap_type_id whole,
-				   uint64_t offset)
+				   uint64_t offset, bool is_held)
 {
 	const struct layout_facts *facts = &layouts->facts[whole];
+	const struct layout_part added = { part, whole, offset, facts->size };
 
-	HEAP_TRY(
-		append(&layouts->index, &(struct layout_part){ part, whole, offset, facts->size }));
+	HEAP_TRY(append(&layouts->index, &added));
+	if (offset == 0 && !is_held)
+		HEAP_TRY(append(&layouts->rivals, &added));
 	if (facts->fits_any)
 		HEAP_TRY(append(&layouts->flexible,
 				&(struct layout_part){ part, whole, offset, facts->start }));
 	return NULL;
 }
 
-// Adds what lies at `offset` of `whole`: the type itself, its members, its elements.
-//
-// @param first  where the whole's own parts begin in the index
+// A place inside of a type.
+struct place {
+	heap_type_id whole;
+	uint64_t offset;
+	size_t first;       // where the whole's own parts begin in the index
+	heap_type_id scope; // the innermost class with a name around it
+	bool is_held;       // a class around it holds it: see held_members.h
+	int depth;
+};
+
 HEAP_MUST_CHECK
-static struct heap_error *add_parts(struct layouts *layouts, heap_type_id whole, heap_type_id id,
-				    uint64_t offset, size_t first, int depth)
+static struct heap_error *add_parts(struct layouts *layouts, heap_type_id id,
+				    const struct place *place);
+
+// Adds the elements of an array at a place.
+HEAP_MUST_CHECK
+static struct heap_error *add_elements(struct layouts *layouts, const struct heap_type *array,
+				       const struct place *place)
 {
 	const struct heap_types *types = layouts->types;
+	heap_type_id element = heap_types_strip(types, array->target);
+	uint64_t stride = layouts_size(layouts, element);
+	uint64_t count = array->count;
+	struct place inner = *place;
+
+	if (!heap_types_has_members(&types->types[element]) &&
+	    types->types[element].kind != HEAP_TYPE_ARRAY)
+		return NULL;
+	// Pointers lead to the elements of a flexible array, too.
+	if (layouts->facts[place->whole].fits_any &&
+	    place->offset == layouts->facts[place->whole].start)
+		count = MAX_PART_ELEMENTS;
+	inner.depth++;
+	for (uint64_t i = 0; i < count && i < MAX_PART_ELEMENTS; i++) {
+		inner.offset = place->offset + i * stride;
+		HEAP_TRY(add_parts(layouts, element, &inner));
+	}
+	return NULL;
+}
+
+// Adds a member of what lies at a place.
+HEAP_MUST_CHECK
+static struct heap_error *add_member(struct layouts *layouts, heap_type_id owner,
+				     const struct heap_member *member, const struct place *place)
+{
+	struct place inner = *place;
+
+	if (member->flags & (HEAP_MEMBER_VIRTUAL_BASE | HEAP_MEMBER_BIT_FIELD))
+		return NULL;
+	inner.offset += member->offset;
+	inner.depth++;
+	// What nothing else begins with needs no closer look.
+	if (inner.offset == 0 && !inner.is_held)
+		inner.is_held = held_members_are(layouts->types, owner, place->scope, member);
+	return add_parts(layouts, member->type, &inner);
+}
+
+// Adds what lies at a place: the type itself, its members, its elements.
+HEAP_MUST_CHECK
+static struct heap_error *add_parts(struct layouts *layouts, heap_type_id id,
+				    const struct place *place)
+{
+	const struct heap_types *types = layouts->types;
+	struct place own = *place;
 
 	id = heap_types_strip(types, id);
 
 	const struct heap_type *type = &types->types[id];
 
-	if (depth == MAX_DEPTH || layouts->index.count - first >= MAX_PARTS)
+	if (place->depth == MAX_DEPTH || layouts->index.count - place->first >= MAX_PARTS)
 		return NULL;
-	if (type->kind == HEAP_TYPE_ARRAY) {
-		heap_type_id element = heap_types_strip(types, type->target);
-		uint64_t stride = layouts_size(layouts, element);
-		uint64_t count = type->count;
-		bool has_parts = heap_types_has_members(&types->types[element]) ||
-				 types->types[element].kind == HEAP_TYPE_ARRAY;
-
-		// Pointers lead to the elements of a flexible array, too.
-		if (layouts->facts[whole].fits_any && offset == layouts->facts[whole].start)
-			count = MAX_PART_ELEMENTS;
-		for (uint64_t i = 0; has_parts && i < count && i < MAX_PART_ELEMENTS; i++)
-			HEAP_TRY(add_parts(layouts, whole, element, offset + i * stride, first,
-					   depth + 1));
-		return NULL;
-	}
+	if (type->kind == HEAP_TYPE_ARRAY)
+		return add_elements(layouts, type, place);
 	if (!heap_types_has_members(type))
 		return NULL;
-	if (id != whole)
-		HEAP_TRY(add_part(layouts, id, whole, offset));
-	for (uint32_t i = 0; i < type->members; i++) {
-		const struct heap_member *member = &types->members[type->first_member + i];
-
-		if (!(member->flags & (HEAP_MEMBER_VIRTUAL_BASE | HEAP_MEMBER_BIT_FIELD)))
-			HEAP_TRY(add_parts(layouts, whole, member->type, offset + member->offset,
-					   first, depth + 1));
-	}
+	if (id != place->whole)
+		HEAP_TRY(add_part(layouts, id, place->whole, place->offset, place->is_held));
+	if (*heap_types_string(types, type->name) != '\0')
+		own.scope = id;
+	for (uint32_t i = 0; i < type->members; i++)
+		HEAP_TRY(add_member(layouts, id, &types->members[type->first_member + i], &own));
 	return NULL;
 }
 
@@ -206,7 +250,7 @@ static struct heap_error *add_header(struct layouts *layouts, const struct begin
 			layouts->header[header] = layouts_is_flexible(layouts, run[i].type)
 							  ? LAYOUT_HEADER_OF_ANY_SIZE
 							  : LAYOUT_HEADER;
-		HEAP_TRY(add_part(layouts, header, run[i].type, 0));
+		HEAP_TRY(add_part(layouts, header, run[i].type, 0, false));
 	}
 	return NULL;
 }
@@ -262,7 +306,10 @@ struct heap_error *layouts_index_init(struct layouts *layouts)
 
 	for (heap_type_id id = 1; id < types->count; id++) {
 		if (heap_types_has_members(&types->types[id]) && layouts->facts[id].is_candidate)
-			HEAP_TRY(add_parts(layouts, id, id, 0, layouts->index.count, 0));
+			HEAP_TRY(add_parts(layouts, id,
+					   &(struct place){ .whole = id,
+							    .first = layouts->index.count,
+							    .scope = id }));
 	}
 	HEAP_TRY(add_headers(layouts));
 	progress_steps((uint32_t)layouts->index.count);
@@ -271,6 +318,7 @@ struct heap_error *layouts_index_init(struct layouts *layouts)
 			layouts->facts[layouts->index.parts[i].part].is_beginning = true;
 	}
 	sort(&layouts->index);
+	sort(&layouts->rivals);
 	sort(&layouts->flexible);
 	return NULL;
 }
@@ -278,6 +326,7 @@ struct heap_error *layouts_index_init(struct layouts *layouts)
 void layouts_index_deinit(struct layouts *layouts)
 {
 	free(layouts->index.parts);
+	free(layouts->rivals.parts);
 	free(layouts->flexible.parts);
 	free(layouts->header);
 }
@@ -294,15 +343,20 @@ static const struct layout_part *lower_bound(const struct layout_index *index,
 	return index->parts + at;
 }
 
-struct layout_wholes layouts_exact_wholes(const struct layouts *layouts, heap_type_id part,
-					  uint64_t offset, uint64_t size, uint64_t slack)
+static struct layout_wholes find_exact(const struct layout_index *index, heap_type_id part,
+				       uint64_t offset, uint64_t size, uint64_t slack)
 {
 	const uint64_t least = size - slack;
 	const struct layout_part first = { .part = part, .offset = offset, .size = least };
 	const struct layout_part last = { part, UINT32_MAX, offset, size };
 
-	return (struct layout_wholes){ lower_bound(&layouts->index, &first),
-				       lower_bound(&layouts->index, &last) };
+	return (struct layout_wholes){ lower_bound(index, &first), lower_bound(index, &last) };
+}
+
+struct layout_wholes layouts_exact_wholes(const struct layouts *layouts, heap_type_id part,
+					  uint64_t offset, uint64_t size, uint64_t slack)
+{
+	return find_exact(&layouts->index, part, offset, size, slack);
 }
 
 struct layout_wholes layouts_smaller_wholes(const struct layouts *layouts, heap_type_id part,
@@ -345,7 +399,7 @@ bool layouts_is_ambiguous(const struct layouts *layouts, heap_type_id type, uint
 	if (!layouts->facts[type].is_beginning)
 		return layouts_is_link(layouts, type);
 
-	const struct layout_wholes exact = layouts_exact_wholes(layouts, type, 0, size, slack);
+	const struct layout_wholes exact = find_exact(&layouts->rivals, type, 0, size, slack);
 	const struct layout_wholes flexible = layouts_flexible_wholes(layouts, type, 0, size);
 
 	// They are in order of size; one of the same size is but a wrapper, as of a std::tuple's only part.
