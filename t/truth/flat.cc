@@ -330,6 +330,9 @@ struct World {
 	Table<Policy<std::string, Point *>, Upward> points;
 	Table<Only<std::string>, Downward> words;
 	Table<Policy<uint64_t, Message>, Downward> messages;
+	// The only tables of these places.
+	Table<Only<Point *>, Typed<Point *>> marked;
+	Table<Policy<long, Account *>, Typed<std::pair<const long, Account *>>> numbered;
 	std::vector<Flat<std::pair<std::string, Account *>> *> flat;
 };
 
@@ -381,6 +384,8 @@ static void fill_world()
 		world->points.put(name_of("point", i), new_point(i));
 		world->words.put(name_of("word", i));
 		world->messages.put(static_cast<uint64_t>(i), message(i));
+		world->marked.put(new_point(i));
+		world->numbered.put(static_cast<long>(i), new_account(i));
 	}
 	world->accounts.each([](auto &slot) { log_text(slot.first); });
 	world->points.each([](auto &slot) { log_text(slot.first); });

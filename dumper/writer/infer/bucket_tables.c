@@ -27,6 +27,7 @@ enum {
 	MIN_BUCKETS = 4,     // of one table: small structs have a few bytes behind one or two
 	MIN_EXACT_TYPED = 7, // likewise behind a pointer to buckets
 	MIN_EXACT = 128,     // buckets of a table whose number does, where no content can
+	TOLD_WORDS = 5,      // before or behind the pointer, among which a number of buckets may be
 	GROUP = 15,     // buckets that share 16 control bytes, one of which says what overflows
 	MIN_GROUPS = 2, // of a table whose number of buckets does
 	SAMPLES = 64,   // tables of a place
@@ -59,6 +60,7 @@ struct table {
 	uint32_t place;
 	heap_object_id object;
 	uint64_t interior;
+	uint64_t address; // of the pointer; 0: it is in a register
 };
 
 // The places of a type: [first, end) of all. Zeros: they have not been looked for.
@@ -333,7 +335,8 @@ static bool may_be_table(const struct inference *inference, heap_object_id objec
 // Notes a pointer at an offset of a value, if it may lead into a table.
 HEAP_MUST_CHECK
 static struct heap_error *note_pointer(struct search *search, const struct places_of *places,
-				       uint64_t offset, heap_object_id target, uint64_t interior)
+				       uint64_t offset, heap_object_id target, uint64_t interior,
+				       uint64_t address)
 {
 	if (interior < MIN_BUCKET || interior % MIN_BUCKET != 0 || interior >= UINT32_MAX ||
 	    !may_be_table(search->inference, target))
@@ -341,7 +344,7 @@ static struct heap_error *note_pointer(struct search *search, const struct place
 	for (uint32_t i = places->first; i < places->end; i++) {
 		if (search->places.items[i].offset == offset)
 			return heap_array_append(&search->tables,
-						 ((struct table){ i, target, interior }));
+						 ((struct table){ i, target, interior, address }));
 	}
 	return NULL;
 }
@@ -368,8 +371,10 @@ static struct heap_error *visit_values(struct search *search, heap_object_id obj
 		progress_step();
 		if (offset >= end)
 			break;
-		HEAP_TRY(note_pointer(search, places, (offset - start) % size,
-				      snapshot->edge_target[i], snapshot->edge_interior[i]));
+		HEAP_TRY(note_pointer(
+			search, places, (offset - start) % size, snapshot->edge_target[i],
+			snapshot->edge_interior[i],
+			objects_address(&search->inference->capture->objects, object) + offset));
 	}
 	return NULL;
 }
@@ -382,6 +387,7 @@ static struct heap_error *visit_roots(struct search *search)
 
 	for (uint64_t i = 0; i < snapshot->root_edge_count && !progress_is_late(); i++) {
 		const struct heap_root_edge *edge = &snapshot->root_edges[i];
+		const uint64_t address = snapshot->roots[edge->root].address;
 		const struct places_of *places;
 		struct root_value value;
 
@@ -395,7 +401,8 @@ static struct heap_error *visit_roots(struct search *search)
 			HEAP_TRY(note_pointer(search, places,
 					      edge->offset %
 						      layouts_size(&inference->layouts, value.type),
-					      edge->target, edge->interior));
+					      edge->target, edge->interior,
+					      address ? address + edge->offset : 0));
 	}
 	return NULL;
 }
@@ -538,6 +545,41 @@ static bool is_number_of_table(uint64_t count, bool is_typed)
 	return (count + 1) % GROUP == 0 && groups >= MIN_GROUPS && (groups & (groups - 1)) == 0;
 }
 
+// True if a number beside the pointer to a table is that of its buckets, or the mask for them.
+static bool is_number_told(const struct inference *inference, const struct table *table,
+			   uint64_t count)
+{
+	uint64_t words[2 * TOLD_WORDS + 1] = { 0 };
+
+	if (table->address < TOLD_WORDS * sizeof(*words))
+		return false;
+	pages_read(inference->pages, table->address - TOLD_WORDS * sizeof(*words), words,
+		   sizeof(words));
+	for (int i = 0; i < 2 * TOLD_WORDS + 1; i++) {
+		if (words[i] == count || words[i] + 1 == count)
+			return true;
+	}
+	return false;
+}
+
+// True if a table has a number of buckets as only hash tables do. Where blocks may be larger than what was asked for, a
+// number beside the pointer has to tell it, too.
+static bool is_exact_table(const struct inference *inference, const struct table *table,
+			   const struct place *place, uint64_t count)
+{
+	uint64_t slack = inference_slack(inference, table->object);
+	uint64_t most = slack / layouts_size(&inference->layouts, place->bucket);
+
+	if (slack == 0)
+		return is_number_of_table(count, place->is_typed);
+	for (uint64_t more = 0; more <= most && more < count; more++) {
+		if (is_number_of_table(count - more, place->is_typed) &&
+		    is_number_told(inference, table, count - more))
+			return true;
+	}
+	return false;
+}
+
 // Counts a table whose sizes agree.
 static void count_table(const struct inference *inference, const struct table *table,
 			const struct place *place, const struct heap_part *part,
@@ -559,8 +601,7 @@ static void count_table(const struct inference *inference, const struct table *t
 		evidence->least_more = more;
 	if (more > evidence->most_more)
 		evidence->most_more = more;
-	evidence->is_exact |= inference_slack(inference, table->object) == 0 &&
-			      is_number_of_table(count, place->is_typed);
+	evidence->is_exact |= is_exact_table(inference, table, place, count);
 }
 
 static struct evidence weigh(const struct search *search, size_t first, size_t end,

@@ -14,7 +14,8 @@
  * Such a pointer leads into the middle of a block, where a control byte for each bucket, and a few more, begin or
  * have ended. The type of the buckets is its pointee, or one that the names of the classes around the pointer
  * mention, or one that is declared in such a class. It has to fit the sizes and the contents of the tables of one
- * place, and better than all others.
+ * place, and better than all others. Of a single table, the number of buckets has to be one that only hash tables have; where
+ * blocks may be larger than what was asked for, a number beside the pointer has to tell it, too.
  */
 
 #include "lib/base/error.h"
