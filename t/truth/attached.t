@@ -52,6 +52,7 @@ my %least = (
     grids => 100,
     growing => 96.5,
     handles => 99,
+    headed => 100,
     heads => 60,
     hierarchy => 95,
     history => 98,

@@ -94,6 +94,7 @@ $floor{thirds} = [100, 100];    # numbers that read as letters
 $floor{tries} = [100, 100];    # leaves whose pointers have a flag, in nodes that have no others
 $floor{holders} = [100, 100];    # constructors that are inlined into each other, and nodes that lead to their container's end
 $floor{storage} = [100, 100];    # values in raw bytes, and ones with which other classes begin
+$floor{headed} = [100, 100];    # arrays behind a header, with room for more
 my $repeats = 5;
 my %sum;
 

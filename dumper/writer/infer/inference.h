@@ -107,6 +107,7 @@ struct inference {
 	struct gate tagged_slots;  /**< finding pages of tagged structs */
 	struct gate tables;        /**< finding tables of buckets */
 	struct gate bounds;        /**< finding arrays between pointers */
+	struct gate headed;        /**< finding arrays behind a header */
 	struct gate lengths;       /**< finding the lengths of arrays */
 	struct gate links;         /**< measuring nodes behind their links */
 	struct gate arrays;        /**< proving arrays */
