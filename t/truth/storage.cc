@@ -186,6 +186,16 @@ template <class T> struct Keyed {
 	T *value;
 };
 
+// Bytes that are what they are, though a value would fill them. They may look like anything.
+struct Digest {
+	unsigned char bytes[16];
+};
+
+template <class T> struct Signed {
+	Digest digest;
+	T value;
+};
+
 // --- the program -----------------------------------------------------------------
 
 template <class T> struct All {
@@ -199,6 +209,7 @@ template <class T> struct All {
 	Chain<Keyed<T>> chain;
 	Slots<Keyed<T>> slots;
 	Small<T *, INLINE> small[COUNT];
+	Signed<Keyed<T>> sealed[COUNT];
 	std::vector<std::optional<T>> optional;
 	long sum = 0;
 };
@@ -219,6 +230,17 @@ template <class T> __attribute__((noinline)) static long use(const T &value, lon
 	return closure() + two;
 }
 
+// Leads to a block of another type.
+static void seal(Digest *digest, int number)
+{
+	char *text = NEW_TEXT(23);
+	long words[] = { number, 0 };
+
+	snprintf(text, 23, "the seal of %d", number);
+	memcpy(&words[1], &text, sizeof(text));
+	memcpy(digest->bytes, words, sizeof(words));
+}
+
 template <class T> __attribute__((noinline)) static void fill(All<T> *all, const Names &names)
 {
 	for (int i = 0; i < COUNT; i++) {
@@ -229,6 +251,8 @@ template <class T> __attribute__((noinline)) static void fill(All<T> *all, const
 		for (int k = 0; k < i % 5; k++)
 			all->small[i].put(add<T>(i, names.value), names.pointer);
 		all->optional.emplace_back(make<T>(i));
+		all->sealed[i].value = { i, nullptr };
+		seal(&all->sealed[i].digest, i);
 		all->sum += use(all->optional.back().value(), i, i);
 	}
 	truth_log(all->optional.data(), TRUTH_ARRAY, names.optional, all->optional.size());

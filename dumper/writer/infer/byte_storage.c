@@ -28,13 +28,15 @@ struct search {
 
 // --- storage -------------------------------------------------------------------
 
-// True for an instance of a template, or what is inside of one, that knows itself what it holds: all arguments of
-// others are numbers.
-static bool has_own_arguments(const char *name)
+// True for a struct or union that says itself what it holds: it has a name of its own, as that of a digest, or arguments that
+// are not all numbers.
+static bool says_content(const char *name)
 {
 	size_t length;
 	const char *argument;
 
+	if (*name != '\0' && !strchr(name, '<'))
+		return true;
 	for (unsigned i = 0; i < MAX_ARGUMENTS; i++) {
 		argument = heap_template_argument(name, i, &length);
 		if (!argument)
@@ -86,7 +88,7 @@ static bool is_bytes(const struct heap_types *types, heap_type_id id, int depth)
 			 types->types[element].kind == HEAP_TYPE_ENUM)) ||
 		       is_bytes(types, element, depth + 1);
 	}
-	return heap_types_has_members(type) && !has_own_arguments(heap_types_name(types, id)) &&
+	return heap_types_has_members(type) && !says_content(heap_types_name(types, id)) &&
 	       has_only_bytes(types, type, depth);
 }
 
