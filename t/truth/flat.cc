@@ -2,7 +2,8 @@
 /*
  * Hash tables with open addressing, each in one block of control bytes and slots: slots behind the control bytes, to which
  * a typed or a void pointer leads; slots before the control bytes, to which alone a pointer leads; slots at the start, and
- * control bytes behind them. What only the slots lead to is known by them alone.
+ * control bytes behind them; no control bytes at all, but an address that no memory has in empty slots. What only the slots
+ * lead to is known by them alone.
  */
 #include "t/truth/library.h"
 
@@ -270,6 +271,46 @@ template <class Value> void Flat<Value>::put(uint64_t hash, Value &&value)
 	}
 }
 
+// --- slots alone -------------------------------------------------------------------
+
+// An empty slot has the address of one of the last pages.
+template <class Key> class Marked
+{
+	struct Slot {
+		Key *key;
+		long count;
+	};
+
+      public:
+	explicit Marked(const char *type)
+	{
+		slots = static_cast<Slot *>(
+			truth_log(malloc(SLOTS * sizeof(Slot)), TRUTH_ARRAY, type, SLOTS));
+		for (size_t i = 0; i < SLOTS; i++)
+			slots[i].key = mark();
+	}
+	void put(Key *key, long count)
+	{
+		size_t at = hash_of(key) % SLOTS;
+
+		while (slots[at].key != mark())
+			at = (at + 1) % SLOTS;
+		slots[at] = { key, count };
+	}
+
+      private:
+	enum {
+		SLOTS = 256,
+	};
+
+	static Key *mark()
+	{
+		return reinterpret_cast<Key *>(~static_cast<uintptr_t>(0) << 12);
+	}
+
+	Slot *slots;
+};
+
 // --- what they hold --------------------------------------------------------------
 
 // Nothing but slots leads to these.
@@ -287,6 +328,10 @@ struct Message {
 	uint64_t sent;
 	std::string text;
 	Point *where;
+};
+
+struct Ticket {
+	long number, price;
 };
 
 static Account *new_account(int number)
@@ -334,6 +379,7 @@ struct World {
 	Table<Only<Point *>, Typed<Point *>> marked;
 	Table<Policy<long, Account *>, Typed<std::pair<const long, Account *>>> numbered;
 	std::vector<Flat<std::pair<std::string, Account *>> *> flat;
+	Marked<Ticket> tickets{ "Marked<Ticket>::Slot" };
 };
 
 static World *world;
@@ -386,6 +432,12 @@ static void fill_world()
 		world->messages.put(static_cast<uint64_t>(i), message(i));
 		world->marked.put(new_point(i));
 		world->numbered.put(static_cast<long>(i), new_account(i));
+	}
+	for (int i = 0; i < 24; i++) {
+		auto *ticket = OF(Ticket, new Ticket);
+
+		*ticket = Ticket{ i, 2L * i };
+		world->tickets.put(ticket, i);
 	}
 	world->accounts.each([](auto &slot) { log_text(slot.first); });
 	world->points.each([](auto &slot) { log_text(slot.first); });

@@ -22,6 +22,7 @@ enum {
 	MAX_DEPTH = 16,
 	MAX_VISITS = 1 << 16, // members; several may be at one place, and nested in each other
 	CHECKED_ELEMENTS = 8, // of an array
+	MARKED_PAGES = 16,    // at the end of all addresses
 	PAGE = 4096,          // no pointer points below
 	LEAST_TEXT = 3,       // letters in front of older contents
 	SMALL_TEXT = 256,     // bytes of a block with such
@@ -156,6 +157,13 @@ static bool may_be_cut(const struct inference *inference, heap_object_id target,
 					  inference_size(inference, target));
 }
 
+// True for an address that no memory has, by which tables mark places that are empty or whose value was removed: one of
+// the last pages, as in LLVM.
+static bool is_marker(uint64_t word)
+{
+	return word >= -(uint64_t)(MARKED_PAGES * PAGE) && word % PAGE == 0;
+}
+
 // Scores a pointer: positive for a word that may point to something of that type.
 static int pointer_score(const struct check *check, uint64_t offset, heap_type_id pointee)
 {
@@ -165,7 +173,7 @@ static int pointer_score(const struct check *check, uint64_t offset, heap_type_i
 	uint64_t word = check->content->words[offset / 8];
 	heap_object_id target;
 
-	if (word == 0)
+	if (word == 0 || is_marker(word))
 		return 0;
 	target = find_target(inference, check->content->object, check->content->start + offset);
 	if (target == HEAP_NO_OBJECT) {
