@@ -479,6 +479,20 @@ static enum reading read_plain(const struct inference *inference, heap_object_id
 	return is_behind_pointers(inference, object, lead, words) ? READING_PREFIX : READING_OTHER;
 }
 
+// True if a lead may be to an element in the middle of an array of structs that begins with the block: the first of them
+// may have any numbers.
+static bool is_to_element(const struct inference *inference, heap_object_id object,
+			  const struct lead *lead, uint64_t *words)
+{
+	uint64_t stride = layouts_size(&inference->layouts, lead->type);
+	struct content content;
+
+	return layouts_is_compound(&inference->layouts, lead->type) && stride > 0 &&
+	       lead->offset % stride == 0 &&
+	       content_read_value(inference, object, 0, lead->type, words, &content) &&
+	       !content_contradicts(inference, &content, lead->type);
+}
+
 static enum reading read_block(const struct inference *inference, heap_object_id object,
 			       const struct lead *lead, uint64_t *words)
 {
@@ -490,7 +504,7 @@ static enum reading read_block(const struct inference *inference, heap_object_id
 	if (has_whole(layouts, lead->type, lead->offset, size) ||
 	    may_be_alternative(layouts, lead, size))
 		return READING_EMBEDDED;
-	if (is_measured(inference, object, lead))
+	if (is_measured(inference, object, lead) && !is_to_element(inference, object, lead, words))
 		return READING_MEASURED;
 	if (!inference_has_sites(inference) && !find_table(inference, object, lead) &&
 	    !is_linked(inference, object, lead) && !is_doubly_linked(inference, object, lead) &&
