@@ -12,8 +12,9 @@
 #include <string.h>
 
 enum {
-	MACHINE_CALL_BYTES = sizeof(uint32_t) + 1, /**< that machine_call_target() reads, at most */
-	MACHINE_STORE_BYTES = 8,                   /**< and machine_find_store() */
+	/** that machine_call_target() and machine_jump_target() read, at most */
+	MACHINE_CALL_BYTES = sizeof(uint32_t) + 1,
+	MACHINE_STORE_BYTES = 8, /**< and machine_find_store() */
 };
 
 /** A place on the stack. */
@@ -67,6 +68,21 @@ static inline uint64_t machine_call_target(uint64_t address, const uint8_t code[
 	return code[0] == 0xe8 ? address + (uint64_t)(int64_t)distance : 0;
 }
 
+/**
+ * Where a jump leads to.
+ *
+ * @param address  behind it
+ * @param code     the bytes before that
+ * @return 0: it is none, or a short one
+ */
+static inline uint64_t machine_jump_target(uint64_t address, const uint8_t code[MACHINE_CALL_BYTES])
+{
+	int32_t distance;
+
+	memcpy(&distance, code + 1, sizeof(distance));
+	return code[0] == 0xe9 ? address + (uint64_t)(int64_t)distance : 0;
+}
+
 /** Where the instruction at the code stores the result of a call. @return false if it does not */
 static inline bool machine_find_store(const uint8_t code[MACHINE_STORE_BYTES],
 				      struct machine_place *place)
@@ -105,14 +121,26 @@ static inline uint64_t machine_storage_word(uint64_t thread_pointer, uint64_t nu
 	return thread_pointer ? thread_pointer + (number + 2) * sizeof(uint64_t) : 0;
 }
 
-static inline uint64_t machine_call_target(uint64_t address, const uint8_t code[MACHINE_CALL_BYTES])
+static inline uint64_t machine_branch_target(uint64_t address,
+					     const uint8_t code[MACHINE_CALL_BYTES],
+					     uint32_t operation)
 {
 	uint32_t word;
 
 	memcpy(&word, code + 1, sizeof(word));
-	if (word >> 26 != 0x25) // bl
+	if (word >> 26 != operation)
 		return 0;
 	return address - sizeof(word) + (uint64_t)((int64_t)(int32_t)(word << 6) >> 4);
+}
+
+static inline uint64_t machine_call_target(uint64_t address, const uint8_t code[MACHINE_CALL_BYTES])
+{
+	return machine_branch_target(address, code, 0x25); // bl
+}
+
+static inline uint64_t machine_jump_target(uint64_t address, const uint8_t code[MACHINE_CALL_BYTES])
+{
+	return machine_branch_target(address, code, 5); // b
 }
 
 static inline bool machine_find_store(const uint8_t code[MACHINE_STORE_BYTES],

@@ -295,14 +295,15 @@ static bool is_refused(const struct backtraces *backtraces, uint64_t site)
 	return find_refused(backtraces, site) < backtraces->refused_count;
 }
 
-// True if a function that is no wrapper after all allocates at other places than a site, too.
+// True if what a function returns that is no wrapper after all may be from other places than a site, too.
 static bool has_other_places(const struct backtraces *backtraces, uint64_t site)
 {
 	const struct refused *refused = backtraces->refused;
 	uint32_t count = backtraces->refused_count, at = find_refused(backtraces, site);
 
-	return at < count && ((at > 0 && refused[at - 1].start == refused[at].start) ||
-			      (at + 1 < count && refused[at + 1].start == refused[at].start));
+	return at < count &&
+	       (refused[at].jumps || (at > 0 && refused[at - 1].start == refused[at].start) ||
+		(at + 1 < count && refused[at + 1].start == refused[at].start));
 }
 
 // The innermost of the calls, from that at a site inwards, that any block of the site must come through: a function
@@ -405,14 +406,40 @@ static int compare_refused(const void *left, const void *right)
 	return a->site < b->site ? -1 : a->site > b->site;
 }
 
+// The first site in a function that is no wrapper after all, or one of a function behind it.
+static uint32_t find_refused_function(const struct backtraces *backtraces, uint64_t function)
+{
+	const struct refused *refused = backtraces->refused;
+
+	return heap_partition_point(i, 0, backtraces->refused_count, refused[i].start < function);
+}
+
+bool backtraces_have_refused(const struct backtraces *backtraces, uint64_t function)
+{
+	uint32_t at = find_refused_function(backtraces, function);
+
+	return at < backtraces->refused_count && backtraces->refused[at].start == function;
+}
+
+void backtraces_find_jumps(struct backtraces *backtraces, backtraces_jumps *jumps, void *context)
+{
+	struct refused *refused = backtraces->refused;
+
+	for (uint32_t i = 0; i < backtraces->refused_count; i++)
+		refused[i].jumps = i > 0 && refused[i - 1].start == refused[i].start
+					   ? refused[i - 1].jumps
+					   : jumps(context, refused[i].start);
+}
+
 uint64_t backtraces_called(const struct backtraces *backtraces, uint64_t callee)
 {
 	const struct refused *refused = backtraces->refused;
-	uint32_t count = backtraces->refused_count;
-	uint32_t at = heap_partition_point(i, 0, count, refused[i].start < callee);
-	bool is_only = at + 1 >= count || refused[at + 1].start != callee;
+	uint32_t at = find_refused_function(backtraces, callee);
 
-	return at < count && refused[at].start == callee && is_only ? refused[at].site : 0;
+	return backtraces_have_refused(backtraces, callee) &&
+			       !has_other_places(backtraces, refused[at].site)
+		       ? refused[at].site
+		       : 0;
 }
 
 bool backtraces_have_path(const struct backtraces *backtraces, uint64_t site, uint64_t size)
@@ -436,7 +463,7 @@ struct heap_error *backtraces_choose_wrappers(struct backtraces *backtraces, bac
 			backtraces->wrappers[kept++] = backtraces->wrappers[i];
 		else if (start != 0)
 			backtraces->refused[backtraces->refused_count++] =
-				(struct refused){ start, backtraces->wrappers[i] };
+				(struct refused){ .start = start, .site = backtraces->wrappers[i] };
 	}
 	backtraces->wrapper_count = kept;
 	if (backtraces->refused_count > 0)

@@ -50,6 +50,7 @@ struct path {
 struct refused {
 	uint64_t start; /**< of the function */
 	uint64_t site;
+	bool jumps; /**< the function may have the result of another one: see backtraces_find_jumps() */
 };
 
 /** A caller of a wrapper. */
@@ -118,6 +119,15 @@ struct heap_error *backtraces_choose_wrappers(struct backtraces *backtraces, bac
 
 /** True if a site is in a function that counts as a wrapper. */
 bool backtraces_is_wrapper(const struct backtraces *backtraces, uint64_t site);
+
+/** True if a function that is no wrapper after all begins there. */
+bool backtraces_have_refused(const struct backtraces *backtraces, uint64_t function);
+
+/** True if a function jumps to another one that is no wrapper after all, as at its end. */
+typedef bool backtraces_jumps(void *context, uint64_t function);
+
+/** Asks that of all such functions: what they return may be from the others. To be called once they have been chosen. */
+void backtraces_find_jumps(struct backtraces *backtraces, backtraces_jumps *jumps, void *context);
 
 /** True if a backtrace shows how a site comes to malloc. */
 bool backtraces_have_path(const struct backtraces *backtraces, uint64_t site, uint64_t size);

@@ -11,7 +11,8 @@
 #include <string.h>
 
 enum {
-	MAX_INLINED = 16, // functions inlined into each other at one address
+	MAX_INLINED = 16,        // functions inlined into each other at one address
+	MAX_FUNCTION = 64 << 10, // bytes that are searched for jumps
 };
 
 // The search for sites.
@@ -143,6 +144,33 @@ static bool is_believed(void *context, uint64_t site, uint64_t *start)
 	return is_named(belief, &capture->strings.bytes[places[count - 1].function]);
 }
 
+// True if a function jumps to another one that is not believed to be a wrapper, as at its end: what it returns
+// may be from there.
+static bool jumps_to_another(void *context, uint64_t function)
+{
+	const struct capture *capture = context;
+	const struct module *module = modules_find(&capture->modules, function);
+	const struct heap_symbol *symbol =
+		module && module->elf ? heap_elf_find_symbol(module->elf, HEAP_SYMBOL_FUNCTION,
+							     function - module->bias)
+				      : NULL;
+	uint64_t size = symbol && symbol->size < MAX_FUNCTION ? symbol->size : MAX_FUNCTION;
+	CLEANUP_FREE uint8_t *code = calloc(size + 1, 1);
+
+	if (!code)
+		return true;
+	image_read_padded(&capture->image, function, code, size);
+	for (uint64_t at = 0; at + MACHINE_CALL_BYTES <= size; at++) {
+		uint64_t target =
+			machine_jump_target(function + at + MACHINE_CALL_BYTES, code + at);
+
+		if (target != 0 && target != function &&
+		    backtraces_have_refused(&capture->backtraces, target))
+			return true;
+	}
+	return false;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *choose_wrappers(const struct search *search)
 {
@@ -152,7 +180,9 @@ static struct heap_error *choose_wrappers(const struct search *search)
 	if (capture->process.wrapper_names)
 		image_read_string(&capture->image, capture->process.wrapper_names, belief.names,
 				  sizeof(belief.names));
-	return backtraces_choose_wrappers(&capture->backtraces, is_believed, &belief);
+	HEAP_TRY(backtraces_choose_wrappers(&capture->backtraces, is_believed, &belief));
+	backtraces_find_jumps(&capture->backtraces, jumps_to_another, capture);
+	return NULL;
 }
 
 // Where the call before a return address leads to; 0 if it is not a plain one.
