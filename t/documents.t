@@ -66,5 +66,8 @@ for my $page (sort keys %page) {
         push @missing, "section $1" if !$section{ $1 =~ s/"//gr };
     }
     is_deeply \@missing, [], "$page refers to pages and sections that exist";
+    # "\&" keeps what follows from being a macro; without its backslash it is printed.
+    my @printed = $page{$page} =~ /^(.*(?<!\\)&[A-Z].*)$/mg;
+    is_deeply \@printed, [], "$page prints no ampersand that should hide a macro";
 }
 done_testing;

@@ -130,7 +130,8 @@ bool process_read_status(const struct process *process, struct process_status *r
 			continue;
 		else if (strncmp(line, "VmSize:\t", 8) == 0)
 			result->has_memory = true;
-		else if (strncmp(line, "NSpid:\t", 7) == 0)
+		// Not NSpid: that is the thread's where the main thread has ended.
+		else if (strncmp(line, "NStgid:\t", 8) == 0)
 			result->own_pid = atoi(last);
 		else if (strncmp(line, "ShdPnd:\t", 8) == 0)
 			result->pending = strtoull(value, NULL, 16);

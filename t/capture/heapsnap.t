@@ -129,6 +129,14 @@ refuses('a process without the library', 1, qr/$$ \(\S+\) runs without libheapsn
 refuses('two pids', 2, $usage, 'capture', $pid, $pid);
 $program->finish;
 
+# Its state in /proc is another thread's then, whose id is not the process's.
+$program = Heapsh->start('changing', no_wait => 1, directory => $directory, args => ['without-main']);
+$pid = $program->pid;
+Heapsh::await(sub { `cat /proc/$pid/status` =~ /^State:\s+Z/m });
+($output, $said, $status) = run($heapsnap, 'capture', $pid);
+is "$status $said$output", "0 $directory/changing-00.snap\n", 'a process whose main thread has ended is captured';
+kill 'KILL', $pid;
+
 # A pattern with everything, in another directory than that of the program by then.
 mkdir "$directory/50% of + it";
 $program = Heapsh->start('/bin/sh', no_wait => 1, directory => "$directory/50% of + it",
