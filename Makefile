@@ -462,6 +462,12 @@ $(BUILD)/%.pc: FORCE
 	$(Q)sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' \
 		$(filter %.in,$^) >$@
 
+# BINDIR from LIBDIR/heapsnap: what is below PREFIX works where DESTDIR has it, and wherever it is moved to.
+is_below_prefix = $(filter $(PREFIX)/%,$1)
+steps_up = $(subst $() $(),,$(patsubst %,../,$(subst /, ,$1)))
+LINK_TO_BINDIR = $(if $(and $(call is_below_prefix,$(LIBDIR)),$(call is_below_prefix,$(BINDIR))),$\
+	$(call steps_up,$(LIBDIR:$(PREFIX)/%=%)/heapsnap)$(BINDIR:$(PREFIX)/%=%),$(BINDIR))
+
 install: all $(BUILD)/heapsnap.pc $(BUILD)/heapgraph.pc $(BUILD)/heaptrace.pc
 	install -D -m 755 $(BUILD)/libheapsnap.so $(DESTDIR)$(LIBDIR)/libheapsnap.so.0
 	ln -sf libheapsnap.so.0 $(DESTDIR)$(LIBDIR)/libheapsnap.so
@@ -485,8 +491,8 @@ install: all $(BUILD)/heapsnap.pc $(BUILD)/heapgraph.pc $(BUILD)/heaptrace.pc
 	for program in $(PROGRAMS); do \
 		install -D -m 755 $$program $(DESTDIR)$(BINDIR)/$${program##*/} || exit 1; \
 	done
-	ln -sf $(BINDIR)/heapsh-unfreed $(DESTDIR)$(LIBDIR)/heapsnap/heapsh-unfreed
-	ln -sf $(BINDIR)/heapsh-check $(DESTDIR)$(LIBDIR)/heapsnap/heapsh-check
+	ln -sf $(LINK_TO_BINDIR)/heapsh-unfreed $(DESTDIR)$(LIBDIR)/heapsnap/heapsh-unfreed
+	ln -sf $(LINK_TO_BINDIR)/heapsh-check $(DESTDIR)$(LIBDIR)/heapsnap/heapsh-check
 	for page in man/*.[1-9]; do \
 		install -D -m 644 $$page $(DESTDIR)$(MANDIR)/man$${page##*.}/$${page##*/} || exit 1; \
 	done
@@ -505,7 +511,6 @@ install: all $(BUILD)/heapsnap.pc $(BUILD)/heapgraph.pc $(BUILD)/heaptrace.pc
 	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsh-trace
 	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsh-evolution
 	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsh-export
-	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsh-trace
 
 FORCE:
 

@@ -34,6 +34,12 @@ $ENV{LD_LIBRARY_PATH} = "$place/usr/lib";
 my ($version) = `grep '^VERSION' Makefile` =~ /(\d\S*)/;
 is `pkg-config --modversion heapgraph`, "$version\n", 'its version';
 
+# A package is built, and may be tried, where DESTDIR says.
+for my $directories ('PREFIX=/usr', 'PREFIX=/opt/heapsh LIBDIR=/opt/heapsh/lib64/here') {
+    system("make install -o all BUILD='$build' CC='$cc' SANITIZE='$sanitize' DESTDIR=$place/staged $directories >/dev/null 2>&1");
+    is `find $place/staged -xtype l`, '', "no link of a staged installation leads out of it ($directories)";
+}
+
 ok -s "$place/usr/share/heapsh/examples/half-empty.c", 'the examples';
 ok -x "$place/usr/share/heapsh/clickhouse/load", 'and what loads snapshots into ClickHouse';
 
