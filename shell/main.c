@@ -9,6 +9,7 @@
 #include "lib/base/terminal.h"
 #include "lib/snapshot/declarations.h"
 #include "shell/base/command_lines.h"
+#include "shell/base/numbered.h"
 #include "shell/command.h"
 #include "shell/print/describe.h"
 #include "shell/base/format.h"
@@ -345,6 +346,7 @@ int main(int argc, char **argv)
 	}
 
 	session.debug_files = options.debug_files.items;
+	numbered_sort(argv + optind, (size_t)files);
 
 	struct heap_error *error = series_open(&session, argv + optind, (size_t)files);
 

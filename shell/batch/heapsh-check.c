@@ -6,6 +6,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/escape.h"
 #include "lib/base/standard_streams.h"
+#include "shell/base/numbered.h"
 #include "shell/base/options.h"
 #include "shell/check/forms.h"
 #include "shell/check/loops.h"
@@ -177,6 +178,7 @@ static struct heap_error *run(struct run *run, const struct options *options, ch
 				   run->loops.files.items, run->loops.files.count));
 	} else {
 		HEAP_TRY(refuse_program(words[0]));
+		numbered_sort(words, count);
 		HEAP_TRY(check_run(&run->check, &options->check, &run->session, words, count));
 	}
 	check_print(&run->check, &run->session, options->form, options->name);

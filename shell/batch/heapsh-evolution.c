@@ -7,6 +7,7 @@
 #include "lib/base/standard_streams.h"
 #include "lib/base/terminal.h"
 #include "lib/series/trend.h"
+#include "shell/base/numbered.h"
 #include "shell/series/exit_note.h"
 #include "shell/series/chart.h"
 #include "shell/print/describe.h"
@@ -541,6 +542,7 @@ int main(int argc, char **argv)
 	heap_standard_streams_init(program.name, EXIT_TROUBLE);
 	if (!parse_options(argc, argv, &options))
 		return EXIT_TROUBLE;
+	numbered_sort(argv + optind, (size_t)(argc - optind));
 	output =
 		output_create(stdout, options.form == FORM_JSON ? OUTPUT_JSON : OUTPUT_TEXT, false);
 	error = output ? run(&reading, &options, argv + optind, output)

@@ -6,6 +6,7 @@
 #include "lib/base/escape.h"
 #include "lib/base/standard_streams.h"
 #include "lib/base/terminal.h"
+#include "shell/base/numbered.h"
 #include "shell/export/export.h"
 #include "shell/words/operand.h"
 #include "shell/base/options.h"
@@ -178,6 +179,7 @@ int main(int argc, char **argv)
 	heap_standard_streams_init(program.name, EXIT_TROUBLE);
 	if (!parse_options(argc, argv, &options))
 		return EXIT_TROUBLE;
+	numbered_sort(argv + optind, (size_t)(argc - optind));
 	for (int i = optind; i < argc; i++) {
 		struct heap_error *error;
 

@@ -13,6 +13,7 @@
 #include "lib/base/escape.h"
 #include "lib/base/standard_streams.h"
 #include "lib/base/terminal.h"
+#include "shell/base/numbered.h"
 #include "shell/print/describe.h"
 #include "shell/base/format.h"
 #include "shell/base/table.h"
@@ -354,6 +355,7 @@ int main(int argc, char **argv)
 	heap_standard_streams_init(program.name, EXIT_TROUBLE);
 	if (!parse_options(argc, argv, &options))
 		return EXIT_TROUBLE;
+	numbered_sort(argv + optind, (size_t)(argc - optind));
 	progress_init(&session.progress, NULL);
 	reading.tally.by = tally_for(options.candidates.by);
 	session_set_conservative(&session, options.conservative);

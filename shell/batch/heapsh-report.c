@@ -10,6 +10,7 @@
 #include "lib/base/standard_streams.h"
 #include "lib/base/terminal.h"
 #include "shell/base/format.h"
+#include "shell/base/numbered.h"
 #include "shell/base/options.h"
 #include "shell/report/report.h"
 
@@ -98,6 +99,7 @@ int main(int argc, char **argv)
 	heap_standard_streams_init(program.name, EXIT_TROUBLE);
 	if (!parse_options(argc, argv, &options))
 		return EXIT_TROUBLE;
+	numbered_sort(argv + optind, (size_t)(argc - optind));
 	session.output = output_create(stdout, OUTPUT_TEXT, false);
 	error = session.output ? run(&session, argv + optind, (size_t)(argc - optind), &options)
 			       : heap_error_out_of_memory();
