@@ -25,9 +25,11 @@
 #include <string.h>
 
 enum {
-	POINTEES_SHOWN = 16, // of a variable
-	SCREEN = 20,         // lines, after which branches are cut short
-	MAX_LEVELS = 40,     // shown below each other; then a branch is cut short, too
+	POINTEES_SHOWN = 16,   // of a variable
+	SCREEN = 20,           // lines, after which branches are cut short
+	MAX_LEVELS = 40,       // shown below each other; then a branch is cut short, too
+	MAX_ALL_LEVELS = 500,  // the same with --all
+	MAX_JSON_LEVELS = 100, // nested twice: jq reads 256, JSON::PP 512, Python 1000
 	MAX_PREFIX = 512,
 	MIN_HIDDEN = 3, // objects of a run that are worth leaving out
 	MAX_PERIOD = 3, // types that take turns in a run
@@ -240,7 +242,7 @@ static const char *summarize(struct view *view, const struct held *holder)
 {
 	struct session *session = view->session;
 	const struct held *end;
-	size_t steps = holder_tree_walk(&view->tree, holder, NULL, &end);
+	size_t steps = holder_tree_walk(&view->tree, holder, &end);
 
 	if (end->count == 0)
 		return session_format(session, ", %zu steps below %s, which nothing holds (leaked)",
@@ -342,13 +344,23 @@ static void open_object(struct view *view, const struct held *held, const struct
 		output_string(session->output, "end", end + 2);
 }
 
+// True if a branch may take no more than its line.
+static bool is_full(const struct view *view)
+{
+	if (view->all)
+		return view->level >= (output_is_json(view->session->output)
+					       ? (uint64_t)MAX_JSON_LEVELS
+					       : (uint64_t)MAX_ALL_LEVELS);
+	return view->lines >= SCREEN || view->level >= MAX_LEVELS;
+}
+
 static void show_object(struct view *view, const struct held *held, const struct holder *holder,
 			bool last)
 {
 	struct held *above = holder_tree_get(&view->tree, holder->object);
 	const char *end = why_not(view, above);
 
-	if (!end && !view->all && (view->lines >= SCREEN || view->level >= MAX_LEVELS))
+	if (!end && is_full(view))
 		end = summarize(view, above);
 	open_object(view, held, holder, end, last);
 	if (!end)
@@ -364,12 +376,13 @@ static bool leads_back(const struct view *view, const struct held *held,
 {
 	const uint32_t *distance = view->tree.graph->distance;
 	const struct held *above = holder_tree_get(&view->tree, holder->object);
-	const struct held *end;
 
-	if (!above || distance[held->object] == UINT32_MAX)
+	if (!above || distance[above->object] == UINT32_MAX)
 		return false;
-	holder_tree_walk(&view->tree, above, held, &end);
-	return end == held;
+	// Each step leads nearer to a root.
+	while (above && distance[above->object] > distance[held->object])
+		above = holder_tree_next(&view->tree, above);
+	return above == held;
 }
 
 static void show_back(struct view *view, const struct held *held, const struct holder *holder,
@@ -616,9 +629,9 @@ const struct command identify_command = {
 		"type, such as a list or a tree, takes one\n"
 		"line. When a screen is full, a line stands for a branch, and names its root.\n"
 		"\n"
-		"--all shows every holder and every step, --width N shows N holders of each "
-		"object,\n"
-		"--depth N ends each branch after N levels.\n\n"
+		"--all shows every holder and every step, up to 500 levels, --width N shows N "
+		"holders\n"
+		"of each object, --depth N ends each branch after N levels.\n\n"
 		"  identify 0x5ed26d8\n"
 		"  identify --all $1",
 	.run = identify_run,

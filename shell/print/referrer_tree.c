@@ -323,12 +323,12 @@ struct held *holder_tree_next(const struct holder_tree *tree, const struct held 
 
 // A path of leaked objects may be a cycle; it is no longer than there are objects.
 size_t holder_tree_walk(const struct holder_tree *tree, const struct held *held,
-			const struct held *through, const struct held **end)
+			const struct held **end)
 {
 	size_t steps = 0;
 
 	*end = held;
-	while (*end != through && steps < tree->known_count) {
+	while (steps < tree->known_count) {
 		const struct held *next = holder_tree_next(tree, *end);
 
 		if (!next)

@@ -75,10 +75,9 @@ struct held *holder_tree_next(const struct holder_tree *tree, const struct held 
 /**
  * Counts the steps from an object to the object that a root holds on its way.
  *
- * @param through  an object that the way must not lead through, or NULL
- * @param end      gets the last object of the way, or @p through
+ * @param end  gets the last object of the way
  */
 size_t holder_tree_walk(const struct holder_tree *tree, const struct held *held,
-			const struct held *through, const struct held **end);
+			const struct held **end);
 
 #endif

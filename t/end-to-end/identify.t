@@ -93,6 +93,16 @@ like answer('identify', $address{local}), qr/\A\Qstruct ring at 0x… is:
 my @lines = Heapsh::ask($file, 'identify', '--all', $address{session});
 is scalar(grep { /\.next of struct session/ } @lines), 499, '--all: every step of the list';
 unlike join('', @lines), qr/… /, '--all: no run';
+# ... of one that is not longer than people, or readers of JSON, could bear.
+@lines = Heapsh::ask($file, 'identify', '--all', $address{link});
+is scalar(@lines), 502, '--all: 500 levels of a long list';
+like $lines[-1], qr/^ +└─\.next of struct link at 0x\w+, 49498 steps below the global variable chain \(holders\.c:\d+, holders\)$/,
+    '... and how much further it is to the root';
+my $level = Heapsh::ask_json($file, 'identify', '--all', $address{link});
+my $levels = 0;
+$levels++ while $level->{held_by} && ($level = $level->{held_by}[0]);
+is $levels, 101, 'JSON: 100 levels, which each reader takes';
+like $level->{end}, qr/^49898 steps below the global variable chain /, '... and the rest of the way';
 @lines = Heapsh::ask($file, 'identify', '--depth', 1, $address{session});
 like $lines[2], qr/, which is held further up$/, '--depth: a branch that ends for it says so';
 

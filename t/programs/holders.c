@@ -11,6 +11,7 @@ enum {
 	ELEMENTS = 2000,
 	DEPTH = 12,
 	SLOTS = 64,
+	LINKS = 50000,
 };
 
 struct session {
@@ -51,7 +52,12 @@ struct ring {
 	struct ring *next;
 };
 
+struct link {
+	struct link *next;
+};
+
 struct session *sessions, *last_session;
+struct link *chain;
 struct tree *tree;
 struct cache *cache;
 struct value *oldest;
@@ -85,6 +91,19 @@ static void make_sessions(void)
 			middle = session;
 	}
 	printf("session %p\npeer %p\n", (void *)middle, (void *)middle->peer);
+}
+
+// The first one is the last of the list.
+static void make_chain(void)
+{
+	for (int i = 0; i < LINKS; i++) {
+		struct link *link = make(sizeof(*link));
+
+		link->next = chain;
+		chain = link;
+		if (i == 0)
+			printf("link %p\n", (void *)link);
+	}
 }
 
 static struct tree *make_tree(int depth)
@@ -163,6 +182,7 @@ int main(void)
 	struct tree *leaf;
 
 	make_sessions();
+	make_chain();
 	leaf = tree = make_tree(DEPTH);
 	for (int i = 0; leaf->left; i++)
 		leaf = i % 2 ? leaf->right : leaf->left;
