@@ -36,7 +36,7 @@ static const char *describe_holding(struct session *session, const struct root_g
 		return session_format(session, "held by %s",
 				      root_class_name(session, groups, holding->what));
 	case HEAP_MERGED_WORDS:
-		return "held by words of stacks and registers alone";
+		return "held by words of stacks, registers and mappings alone";
 	case HEAP_MERGED_UNREACHABLE:
 		return "unreachable";
 	default:

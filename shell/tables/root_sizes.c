@@ -391,7 +391,7 @@ const char *root_class_name(struct session *session, const struct root_groups *g
 	if (class == HEAP_CLASS_MANY(groups->count))
 		return session_format(session, "more than %d roots, together", HEAP_JOINT_MOST);
 	if (class == groups->words)
-		return "words of stacks and registers alone";
+		return "words of stacks, registers and mappings alone";
 	return root_row_name(session, groups, &row);
 }
 

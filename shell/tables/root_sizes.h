@@ -18,7 +18,7 @@ enum root_row_kind {
 	ROOT_ROW_MORE,    /**< rows that are not shown */
 	ROOT_ROW_MANY,    /**< more groups together than HEAP_JOINT_MOST */
 	ROOT_ROW_OUTSIDE, /**< roots that were not selected, alone or with others */
-	ROOT_ROW_WORDS,   /**< words of stacks and registers alone */
+	ROOT_ROW_WORDS,   /**< words of stacks, registers and mappings alone */
 	ROOT_ROW_LEAKED,
 };
 

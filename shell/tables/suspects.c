@@ -258,12 +258,21 @@ struct heap_error *suspects_describe(struct session *session, const struct heap_
 	}
 }
 
-static const char *name_of_root(struct session *session, heap_node_id node)
+// A question about what a root holds. Mappings, stacks and data without symbols have no name that dominators
+// would take.
+static const char *question_of_root(struct session *session, heap_node_id node)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
 	heap_root_id root = node - session->divided->objects;
+	const char *name = heap_snapshot_string(snapshot, snapshot->roots[root].name);
 
-	return heap_snapshot_string(snapshot, snapshot->roots[root].name);
+	if (*name && *name != '.')
+		return session_format(session, "dominators %s", name);
+	return session_format(session,
+			      "sql select type, site, count(*), sum(retained) from root_edges "
+			      "join objects on target = address where root = %" PRIu32
+			      " group by 1, 2 order by 4 desc limit 10",
+			      root);
 }
 
 const char *suspects_advice(struct session *session, const struct heap_suspect *suspect)
@@ -289,9 +298,8 @@ const char *suspects_advice(struct session *session, const struct heap_suspect *
 	case HEAP_SUSPECT_CHAIN:
 		return "If the list should be short, look for who takes nodes off it, and when.";
 	case HEAP_SUSPECT_MIXED:
-		return session_format(
-			session, "If it should be smaller, `dominators %s` says what it holds.",
-			name_of_root(session, suspect->place));
+		return session_format(session, "If it should be smaller, `%s` says what it holds.",
+				      question_of_root(session, suspect->place));
 	case HEAP_SUSPECT_ONE:
 		return session_format(session,
 				      "If it should be smaller, `dominators --depth 3 %#" PRIx64

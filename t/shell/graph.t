@@ -194,7 +194,7 @@ is_text $file, 'dominators --depth 2', <<'END';
        284 B    5.9  │ └─struct table at 0x5f00400
        152 B    3.2  ├─the global variable sample (app.c:6, app)
        152 B    3.2  │ └─struct all at 0x5f02000
-        72 B    1.5  ├─words of stacks and registers alone
+        72 B    1.5  ├─words of stacks, registers and mappings alone
         48 B    1.0  │ ├─the register rbx in serve, thread 4242
         24 B    0.5  │ └─the stack of main, thread 4242
         32 B    0.7  ├─the local variable ring of serve (app.c:29), thread 4242
