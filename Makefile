@@ -180,7 +180,7 @@ $(BATCH): $(BUILD)/%: $(BUILD)/shell/batch/%.o $(filter-out $(BUILD)/shell/main.
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) $(SANITIZERS) -o $@ $^ $(LDFLAGS) $(LIBS) $(SHELL_LIBS)
 
 # It starts in milliseconds: libelf is all that it links.
-$(BUILD)/heapsnap: $(COMMAND) $(addprefix $(BUILD)/dumper/base/,headroom.o sanitizers.o system.o units.o vast.o vdso.o) $(BUILD)/libheapgraph.a
+$(BUILD)/heapsnap: $(COMMAND) $(addprefix $(BUILD)/dumper/base/,headroom.o sanitizers.o signal_names.o system.o units.o vast.o vdso.o) $(BUILD)/libheapgraph.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) $(SANITIZERS) -o $@ $^ $(LDFLAGS) $(shell pkg-config --libs libelf) -pthread
 

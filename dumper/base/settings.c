@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dumper/base/settings.h"
 
+#include "dumper/base/signal_names.h"
 #include "dumper/base/units.h"
 #include "dumper/base/protocol.h"
 #include "dumper/base/report.h"
@@ -30,16 +31,6 @@ struct heapsnap_settings heapsnap_settings = {
 	.stacks = 512 << 10,
 };
 
-static const struct {
-	const char *name;
-	int number;
-} signals[] = {
-	{ "HUP", SIGHUP },   { "INT", SIGINT },   { "QUIT", SIGQUIT },     { "USR1", SIGUSR1 },
-	{ "USR2", SIGUSR2 }, { "ALRM", SIGALRM }, { "TERM", SIGTERM },     { "CONT", SIGCONT },
-	{ "URG", SIGURG },   { "XCPU", SIGXCPU }, { "WINCH", SIGWINCH },   { "IO", SIGIO },
-	{ "PWR", SIGPWR },   { "PROF", SIGPROF }, { "VTALRM", SIGVTALRM },
-};
-
 // @return false unless all of the text is a number
 static bool parse_number(const char *text, uint64_t *result)
 {
@@ -54,35 +45,6 @@ static bool parse_number(const char *text, uint64_t *result)
 	}
 	*result = value;
 	return true;
-}
-
-int heapsnap_signal_number(const char *name)
-{
-	uint64_t number;
-
-	if (parse_number(name, &number))
-		return number > 0 && number < 64 && number != SIGKILL && number != SIGSTOP
-			       ? (int)number
-			       : -1;
-	if (strncmp(name, "SIG", 3) == 0)
-		name += 3;
-	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
-		if (strcmp(signals[i].name, name) == 0)
-			return signals[i].number;
-	}
-	return -1;
-}
-
-char *heapsnap_format_signal(char *at, const char *end, int number)
-{
-	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
-		if (signals[i].number == number) {
-			at = heapsnap_format_text(at, end, "SIG");
-			return heapsnap_format_text(at, end, signals[i].name);
-		}
-	}
-	at = heapsnap_format_text(at, end, "signal ");
-	return heapsnap_format_number(at, end, (uint64_t)number, 10);
 }
 
 static void read_signal(void)

@@ -50,10 +50,4 @@ static inline bool heapsnap_freezes(void)
 /** Reads the environment. A set-user-id program's is not trusted: the defaults, no signal. */
 void heapsnap_settings_read(void);
 
-/** Appends the name of a signal, "SIGQUIT" or "signal 40". @return where to go on */
-char *heapsnap_format_signal(char *at, const char *end, int number);
-
-/** The number of a signal by name ("QUIT", "SIGUSR2", "10"), or -1. */
-int heapsnap_signal_number(const char *name);
-
 #endif

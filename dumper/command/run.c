@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/command/run.h"
 
+#include "dumper/base/signal_names.h"
 #include "dumper/base/units.h"
 #include "dumper/command/complain.h"
 #include "dumper/command/executable.h"
@@ -37,6 +38,11 @@ static bool is_number(const char *value)
 	return heapsnap_parse_amount(value, units, &number);
 }
 
+static bool is_positive(const char *value)
+{
+	return is_number(value) && value[strspn(value, "0")] != '\0';
+}
+
 static bool is_size(const char *value)
 {
 	uint64_t bytes;
@@ -61,12 +67,19 @@ static bool is_growth(const char *value)
 
 static bool is_rate(const char *value)
 {
-	return strncmp(value, "0.", 2) == 0 || strstr(value, "e-") || is_size(value);
+	uint64_t bytes;
+	char *end;
+	double rate = strtod(value, &end);
+
+	// As the library reads HEAPSNAP_RATE.
+	if (rate >= 1e-15 && rate < 1 && *end == '\0')
+		return true;
+	return heapsnap_parse_amount(value, heapsnap_sizes, &bytes) && bytes > 0;
 }
 
 static bool is_signal(const char *value)
 {
-	return *value && strspn(value, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == strlen(value);
+	return heapsnap_signal_number(value) > 0;
 }
 
 static bool is_content(const char *value)
@@ -113,16 +126,18 @@ static const struct option {
 	enum wish wish;
 } options[] = {
 	{ "--file", "HEAPSNAP_FILE", is_filled, "an empty name", NULL, WISH_ANY },
-	{ "--signal", "HEAPSNAP_SIGNAL", is_signal, "not the name of a signal", NULL, WISH_ANY },
+	{ "--signal", "HEAPSNAP_SIGNAL", is_signal, "not a signal that can be caught", NULL,
+	  WISH_ANY },
 	{ "--content", "HEAPSNAP_CONTENT", is_content, "neither none, nor a number, nor all", NULL,
 	  WISH_ANY },
 	{ "--types", "HEAPSNAP_TYPES", is_types, "neither all nor none", NULL, WISH_ANY },
 	{ "--stacks", "HEAPSNAP_STACKS", is_size, "not a number of bytes, like 512K", NULL,
 	  WISH_ANY },
 	{ "--trace", "HEAPSNAP_TRACE", is_filled, "an empty name", NULL, WISH_ANY },
-	{ "--trace-signal", "HEAPSNAP_TRACE_SIGNAL", is_signal, "not the name of a signal", NULL,
-	  WISH_ANY },
-	{ "--rate", "HEAPSNAP_RATE", is_rate, "not a number of bytes, like 512K", NULL, WISH_ANY },
+	{ "--trace-signal", "HEAPSNAP_TRACE_SIGNAL", is_signal, "not a signal that can be caught",
+	  NULL, WISH_ANY },
+	{ "--rate", "HEAPSNAP_RATE", is_rate,
+	  "neither bytes per sample, like 512K, nor samples per byte, like 1e-6", NULL, WISH_ANY },
 	{ "--wrappers", "HEAPSNAP_WRAPPERS", is_any, NULL, NULL, WISH_ANY },
 	{ "--every", "HEAPSNAP_EVERY", is_time, "not a time, like 30s or 5m", NULL,
 	  WISH_SNAPSHOTS },
@@ -135,7 +150,7 @@ static const struct option {
 	{ "--at-exit", "HEAPSNAP_AT_EXIT", is_end, "neither exit, nor signals, nor all", "exit",
 	  WISH_END },
 	{ "--report-at-exit", "HEAPSNAP_REPORT", is_filled, "an empty name", "1", WISH_SNAPSHOTS },
-	{ "--report-limit", "HEAPSNAP_REPORT_LIMIT", is_number, "not a number of lines", NULL,
+	{ "--report-limit", "HEAPSNAP_REPORT_LIMIT", is_positive, "not a number of lines", NULL,
 	  WISH_ANY },
 	{ "--report-type", "HEAPSNAP_REPORT_TYPE", is_any, NULL, NULL, WISH_ANY },
 	{ "--keep", "HEAPSNAP_KEEP", is_number, "not a number of files", NULL, WISH_ANY },

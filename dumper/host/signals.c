@@ -9,6 +9,7 @@
 #include "dumper/host/next_function.h"
 #include "dumper/host/sandbox.h"
 #include "dumper/base/settings.h"
+#include "dumper/base/signal_names.h"
 #include "dumper/base/system.h"
 #include "dumper/base/owner.h"
 

@@ -50,6 +50,12 @@ refuses("one file for many, by $$_[0]", 2, qr/run: $$_[0] takes many snapshots, 
     'run', '--file', '5%%N', @$_, 'true')
     for ['--growth', '10M'], ['--every', '10m'];
 refuses('a bad signal', 2, qr/run: --signal -9$usage/, 'run', '--signal=-9', 'true');
+# What the library would only warn of: the program then runs for days, and takes no snapshot when it is asked to.
+refuses("$$_[0] $$_[1]", 2, qr/run: $$_[0] \Q$$_[1]\E: $$_[2]$usage/, 'run', @$_[0, 1], 'true')
+    for (map { my $option = $_; map { [$option, $_, 'not a signal that can be caught'] } qw(FOO KILL SIGSTOP SEGV 0 64 99999999999) }
+        '--signal', '--trace-signal'),
+    (map { ['--rate', $_, 'neither bytes per sample'] } qw(0 0.x xe- 1e-400 2.5)),
+    ['--report-limit', 0, 'not a number of lines'];
 refuses('a missing program', 1, qr/no-such-program: no such program/, 'run', 'no-such-program');
 refuses('a directory', 1, qr{/tmp: not a program}, 'run', '/tmp');
 refuses('a file without permission', 1, qr{/etc/passwd: cannot be run: Permission denied}, 'run', '/etc/passwd');
