@@ -10,6 +10,7 @@ enum {
 	MAX_STATICS = 1024, // variables of a module that are looked at
 	MAX_BLOCKS = 64,    // that a frame leads to
 	MAX_LIST = 1 << 14,
+	MAX_HOLDER = 16, // bytes of a variable
 };
 
 // The struct that a pointer leads to, or HEAP_NO_TYPE.
@@ -39,6 +40,33 @@ static struct heap_error *add_type(struct unplaced_frame *structs, heap_type_id 
 	return heap_array_append(&structs->types, type);
 }
 
+struct pointees {
+	const struct heap_types *types;
+	struct unplaced_frame *structs;
+	struct heap_error *error;
+};
+
+static bool add_pointee(void *context, uint64_t offset, heap_type_id pointer)
+{
+	struct pointees *pointees = context;
+
+	(void)offset;
+	pointees->error = add_type(pointees->structs, find_struct(pointees->types, pointer));
+	return pointees->error == NULL;
+}
+
+// Adds what a variable of a type leads to: a pointer, or a class that has few, as std::unique_ptr.
+HEAP_MUST_CHECK
+static struct heap_error *add_types(const struct heap_types *types, heap_type_id type,
+				    struct unplaced_frame *structs)
+{
+	struct pointees pointees = { types, structs, NULL };
+
+	if (heap_types_size(types, type) <= MAX_HOLDER)
+		heap_types_visit_pointers(types, type, add_pointee, &pointees);
+	return pointees.error;
+}
+
 // The structs that local variables lead to, and the static ones of the module that have no address.
 HEAP_MUST_CHECK
 static struct heap_error *find_structs(const struct heap_types *types,
@@ -48,15 +76,14 @@ static struct heap_error *find_structs(const struct heap_types *types,
 	const struct module *module = frame->module;
 
 	for (size_t i = 0; i < frame->types.count; i++)
-		HEAP_TRY(add_type(structs, find_struct(types, frame->types.items[i])));
+		HEAP_TRY(add_types(types, frame->types.items[i], structs));
 	// They come last.
 	for (uint32_t i = module->debug.variable_count, seen = 0;
 	     i-- > 0 && seen < MAX_STATICS &&
 	     module->debug.variables[i].address == HEAP_DWARF_NO_ADDRESS;
 	     seen++)
-		HEAP_TRY(add_type(
-			structs,
-			find_struct(types, module->type_map[module->debug.variables[i].type])));
+		HEAP_TRY(add_types(types, module->type_map[module->debug.variables[i].type],
+				   structs));
 	return NULL;
 }
 
