@@ -58,9 +58,10 @@ enum {
 	PATIENT_ROUNDS = 8, // of these; then pools are divided without waiting for single hints
 	MAX_PROOFS = 64,    // passes that find arrays, one behind the other
 	MANY = 1000,
-	FEW_NEW = 128,       // claims on less than one in so many objects are few
-	FEW_FOR_UNIONS = 16, // likewise, for the tags of unions
-	FEW_TO_LEARN = 1024, // likewise, to learn from
+	LARGE_HEAP = 1 << 20, // objects
+	FEW_NEW = 128,        // claims on less than one in so many objects are few
+	FEW_FOR_UNIONS = 16,  // likewise, for the tags of unions
+	FEW_TO_LEARN = 1024,  // likewise, to learn from
 	PASSES_FOR_FEW = 8,
 	MAX_CHAIN = 4096,  // nodes of lists that are named one by one
 	FEW_IN_CHAIN = 16, // lists that are named at the same time
@@ -199,7 +200,9 @@ static bool pass(const struct inference *inference, struct gate *gate, uint32_t 
 {
 	uint64_t applied = inference->claims.applied - gate->applied;
 
-	if (applied < inference->capture->objects.count / share && ++gate->few > PASSES_FOR_FEW)
+	bool is_few = applied < inference->capture->objects.count / share;
+
+	if (inference->is_last ? applied == 0 : is_few && ++gate->few > PASSES_FOR_FEW)
 		return false;
 	gate->applied = inference->claims.applied;
 	return true;
@@ -476,6 +479,13 @@ static struct heap_error *run(struct inference *inference, const heap_type_id *c
 			HEAP_TRY(pointer_tables_mend(inference, &named));
 		if (named == 0)
 			HEAP_TRY(conflicts_weigh(inference, &named));
+		// Nothing is new but what came too late for passes that were not worth it: one object in a
+		// hundred counts in a small heap.
+		if (named == 0 && !inference->is_last &&
+		    inference->capture->objects.count < LARGE_HEAP) {
+			inference->is_last = true;
+			named = 1;
+		}
 		small += !is_cheap && named < inference->capture->objects.count / MANY;
 	}
 	HEAP_TRY(settle(inference));

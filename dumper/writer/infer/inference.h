@@ -119,6 +119,7 @@ struct inference {
 	bool has_texts;            /**< those are known that only void pointers lead to */
 	bool has_conflicts; /**< some are noted in the snapshot's columns CONFLICT_TYPES and CONFLICTS */
 	uint64_t named; /**< how often an object without a type got one: for progress */
+	bool is_last;   /**< all passes look at what is new once more, however little that is */
 	struct type_counts type_counts;
 	struct held_parts *held;
 	struct smaller_targets *smaller_targets;
