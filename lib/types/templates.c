@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/types/templates.h"
 
+#include "lib/types/spelling.h"
+
 #include <string.h>
 
 enum {
@@ -82,6 +84,23 @@ const char *heap_template_argument(const char *name, unsigned index, size_t *len
 		}
 	}
 	return NULL;
+}
+
+void heap_template_list(const char *name, struct heap_template_arguments *arguments)
+{
+	const unsigned most = sizeof(arguments->list) / sizeof(arguments->list[0]);
+
+	arguments->count = 0;
+	if (strnlen(name, HEAP_SPELLING_MAX) == HEAP_SPELLING_MAX)
+		return;
+	while (arguments->count < most) {
+		struct heap_template_text *argument = &arguments->list[arguments->count];
+
+		argument->text = heap_template_argument(name, arguments->count, &argument->length);
+		if (!argument->text)
+			return;
+		arguments->count++;
+	}
 }
 
 struct search {

@@ -34,6 +34,21 @@ bool heap_template_is_instance(const char *name);
  */
 const char *heap_template_argument(const char *name, unsigned index, size_t *length);
 
+/** The first arguments of a name. */
+struct heap_template_arguments {
+	unsigned count;
+	struct heap_template_text {
+		const char *text;
+		size_t length;
+	} list[8];
+};
+
+/**
+ * Lists them, where each is asked for more than once. A name that is longer than any spelling (spelling.h) has none: types
+ * may share it, and all of them together take no longer than it would take to read it for one.
+ */
+void heap_template_list(const char *name, struct heap_template_arguments *arguments);
+
 /**
  * Finds a template instance among the names of a type, its members and its bases, at any depth.
  *

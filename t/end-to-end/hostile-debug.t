@@ -189,4 +189,47 @@ END
     is Heapsh::ask_json($program->capture, 'find', '--count', 'type', 'struct deep')->{count}, 100, 'members nested in each other at one place';
     $program->finish;
 }
+
+# --- class templates ---------------------------------------------------------------------------
+
+# A class with many members, whose template arguments are renamed in the debug information.
+sub capture_template {
+    my ($name, $class, $argument) = @_;
+    open my $source, '>', "$directory/$name.cc" or die;
+    print $source $class, <<'END';
+#include <cstdio>
+holder<int> *volatile held;
+int main()
+{
+	setvbuf(stdout, NULL, _IONBF, 0);
+	held = new holder<int>;
+	puts("ready");
+	while (getchar() != EOF)
+		;
+	return 0;
+}
+END
+    close $source;
+    run("g++ -g -S $name.cc");
+    my $text = do { local (@ARGV, $/) = "$directory/$name.s"; <> };
+    $text =~ s/"holder<int>"/"holder<$argument>"/;
+    open my $assembler, '>', "$directory/$name.s" or die;
+    print $assembler $text;
+    close $assembler;
+    run("g++ -o $name $name.s");
+    my $program = start($name);
+    my $begun = time;
+    cmp_ok count_blocks($program->capture), '>', 0, "a class template with hostile $name";
+    cmp_ok time - $begun, '<', 20, '... and soon';
+    $program->finish;
+}
+
+my $nested = join "\n", "template<int N> union nested { nested<N - 1> " . join(', ', map { "m$_\[1]" } 1 .. 700) . '; };',
+    'template<> union nested<0> { long number; };', 'template<class T> struct holder { nested<3> values; };';
+capture_template('unions', "$nested\n", 'int');
+my $storage = join ', ', map { "m$_\[8]" } 1 .. 3000;
+capture_template('pointers', "template<class T> struct holder { char $storage; };\n", 'int' . '*' x 3000);
+my $values = join ', ', map { "m$_" } 1 .. 20000;
+capture_template('names', "struct value { long number; };\ntemplate<class T> union holder { value $values; };\n",
+    join ',', ('int') x 7, 'u' x 1_000_000);
 done_testing;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/infer/byte_storage.h"
 
+#include "dumper/writer/base/progress.h"
 #include "dumper/writer/infer/argument_types.h"
 #include "dumper/writer/infer/type_copies.h"
 #include "lib/base/cleanup.h"
@@ -11,19 +12,22 @@
 #include <string.h>
 
 enum {
-	MAX_ARGUMENTS = 8, // of a template
-	MAX_DEPTH = 6,     // of unions and structs around bytes
-	MAX_COUNT = 1024,  // values in one storage
-	MAX_NAMELESS = 4,  // structs without a name around a member
-	LEAST_VALUE = 8,   // bytes
-	ALIGNMENT = 8,     // of storage
+	MAX_DEPTH = 6, // of unions and structs around bytes
+	MAX_VISITS =
+		4096, // members in one class, several of which may be at one place, and nested in each other
+	MAX_VOIDS = 64,   // void pointers in a union; more are no alignment
+	MAX_COUNT = 1024, // values in one storage
+	MAX_NAMELESS = 4, // structs without a name around a member
+	LEAST_VALUE = 8,  // bytes
+	ALIGNMENT = 8,    // of storage
 };
 
 struct search {
 	struct heap_types *types;
 	const struct class_names *names;
-	const char *scope; // the name of a template's instance, or of something inside of it
-	bool is_node;      // the class that has the storage has pointers beside it
+	struct heap_template_arguments arguments; // of the class, or of one around it
+	bool is_node;    // the class that has the storage has pointers beside it
+	unsigned visits; // of MAX_VISITS
 };
 
 // --- storage -------------------------------------------------------------------
@@ -32,36 +36,41 @@ struct search {
 // are not all numbers.
 static bool says_content(const char *name)
 {
-	size_t length;
-	const char *argument;
+	struct heap_template_arguments arguments;
 
-	if (*name != '\0' && !strchr(name, '<'))
-		return true;
-	for (unsigned i = 0; i < MAX_ARGUMENTS; i++) {
-		argument = heap_template_argument(name, i, &length);
-		if (!argument)
-			break;
-		if (!isdigit((unsigned char)*argument))
+	if (*name == '\0')
+		return false;
+	heap_template_list(name, &arguments);
+	for (unsigned i = 0; i < arguments.count; i++) {
+		if (!isdigit((unsigned char)*arguments.list[i].text))
 			return true;
 	}
-	return false;
+	return arguments.count == 0;
 }
 
-static bool is_bytes(const struct heap_types *types, heap_type_id id, int depth);
+static bool visit(struct search *search)
+{
+	progress_step();
+	return search->visits++ < MAX_VISITS;
+}
+
+static bool is_bytes(struct search *search, heap_type_id id, int depth);
 
 // True if nothing but bytes lies in a struct or union; one may be there for its alignment alone.
-static bool has_only_bytes(const struct heap_types *types, const struct heap_type *type, int depth)
+static bool has_only_bytes(struct search *search, const struct heap_type *type, int depth)
 {
+	const struct heap_types *types = search->types;
 	bool found = false;
 
 	for (uint32_t i = 0; i < type->members; i++) {
 		const struct heap_member *member = &types->members[type->first_member + i];
 
-		if (member->flags & (HEAP_MEMBER_VIRTUAL_BASE | HEAP_MEMBER_BIT_FIELD))
+		if (!visit(search) ||
+		    member->flags & (HEAP_MEMBER_VIRTUAL_BASE | HEAP_MEMBER_BIT_FIELD))
 			return false;
 		if (!found && member->offset == 0 &&
 		    heap_types_size(types, member->type) == type->size &&
-		    is_bytes(types, member->type, depth + 1))
+		    is_bytes(search, member->type, depth + 1))
 			found = true;
 		else if (type->kind != HEAP_TYPE_UNION ||
 			 heap_types_has_members(
@@ -72,8 +81,10 @@ static bool has_only_bytes(const struct heap_types *types, const struct heap_typ
 }
 
 // True for an array of bytes, or a struct or union that wraps one.
-static bool is_bytes(const struct heap_types *types, heap_type_id id, int depth)
+static bool is_bytes(struct search *search, heap_type_id id, int depth)
 {
+	const struct heap_types *types = search->types;
+
 	id = heap_types_strip(types, id);
 
 	const struct heap_type *type = &types->types[id];
@@ -86,119 +97,85 @@ static bool is_bytes(const struct heap_types *types, heap_type_id id, int depth)
 		return (types->types[element].size == 1 &&
 			(types->types[element].kind == HEAP_TYPE_BASE ||
 			 types->types[element].kind == HEAP_TYPE_ENUM)) ||
-		       is_bytes(types, element, depth + 1);
+		       is_bytes(search, element, depth + 1);
 	}
 	return heap_types_has_members(type) && !says_content(heap_types_name(types, id)) &&
-	       has_only_bytes(types, type, depth);
+	       has_only_bytes(search, type, depth);
 }
 
 // --- arguments -----------------------------------------------------------------
 
 // What a storage holds.
 struct content {
-	heap_type_id type;
-	uint64_t count;
-	const char *argument; // that names it
-	size_t length;
+	struct heap_template_text argument; // that names it
+	uint64_t count;                     // 0: it is not known
 };
 
 // True if one of a template's arguments is a number.
-static bool has_number(const char *scope, uint64_t number)
+static bool has_number(const struct heap_template_arguments *arguments, uint64_t number)
 {
-	for (unsigned i = 0; i < MAX_ARGUMENTS; i++) {
-		size_t length;
-		const char *argument = heap_template_argument(scope, i, &length);
+	for (unsigned i = 0; i < arguments->count; i++) {
+		const char *argument = arguments->list[i].text;
 
-		if (!argument)
-			return false;
 		if (isdigit((unsigned char)*argument) && strtoull(argument, NULL, 10) == number)
 			return true;
 	}
 	return false;
 }
 
-// True if a storage has room for values of a type, and no more. @param count  gets their number
-static bool fits(const struct search *search, heap_type_id type, uint64_t size, uint64_t *count)
+// How many values of an argument's type fill a storage; 0: they do not, or the type is not known.
+static uint64_t count_values(const struct search *search, const struct heap_template_text *argument,
+			     uint64_t size)
 {
-	uint64_t stride = type == HEAP_NO_TYPE ? 0 : heap_types_size(search->types, type);
+	uint64_t stride =
+		argument_types_size(search->types, search->names, argument->text, argument->length);
+	uint64_t count = stride < LEAST_VALUE || size % stride != 0 ? 0 : size / stride;
 
-	if (stride < LEAST_VALUE || size % stride != 0 || size / stride > MAX_COUNT)
-		return false;
-	*count = size / stride;
-	return *count == 1 || has_number(search->scope, *count);
-}
-
-// Finds what an argument names, or that which it leads to. @return whether it fits the storage
-HEAP_MUST_CHECK
-static struct heap_error *try_argument(const struct search *search, const char *argument,
-				       size_t length, bool leads, uint64_t size,
-				       struct content *content, bool *does_fit)
-{
-	heap_type_id type;
-
-	*does_fit = false;
-	length = argument_types_strip(argument, length);
-	if (leads && (length == 0 || argument[length - 1] != '*'))
-		return NULL;
-	HEAP_TRY(
-		argument_types_find(search->types, search->names, argument, length - leads, &type));
-	*does_fit = fits(search, type, size, &content->count);
-	content->type = type;
-	content->argument = argument;
-	content->length = length - leads;
-	return NULL;
+	return count == 1 || (count <= MAX_COUNT && has_number(&search->arguments, count)) ? count
+											   : 0;
 }
 
 // Finds the only argument whose values fill a storage.
 //
 // @param leads  pointers stand for what they lead to
-HEAP_MUST_CHECK
-static struct heap_error *find_content(const struct search *search, uint64_t size, bool leads,
-				       struct content *result)
+static struct content find_content(const struct search *search, uint64_t size, bool leads)
 {
-	unsigned found = 0;
+	struct content found = { .count = 0 };
 
-	for (unsigned i = 0; i < MAX_ARGUMENTS; i++) {
-		struct content content;
-		size_t length;
-		bool does_fit;
-		const char *argument = heap_template_argument(search->scope, i, &length);
+	for (unsigned i = 0; i < search->arguments.count; i++) {
+		struct heap_template_text argument = search->arguments.list[i];
+		uint64_t count;
 
-		if (!argument)
-			break;
-		HEAP_TRY(try_argument(search, argument, length, leads, size, &content, &does_fit));
-		if (!does_fit)
+		if (leads && (argument.length == 0 || argument.text[argument.length - 1] != '*'))
 			continue;
-		found++;
-		*result = content;
+		argument.length -= leads;
+		count = count_values(search, &argument, size);
+		if (count > 0 && found.count > 0)
+			return (struct content){ .count = 0 };
+		if (count > 0)
+			found = (struct content){ argument, count };
 	}
-	if (found != 1)
-		result->type = HEAP_NO_TYPE;
-	return NULL;
+	return found;
 }
 
-static bool mentions(const char *text, size_t length, const char *part, size_t part_length)
+static bool mentions(const struct heap_template_text *text, const struct heap_template_text *part)
 {
-	return part_length > 0 && memmem(text, length, part, part_length) != NULL;
+	return part->length > 0 &&
+	       memmem(text->text, text->length, part->text, part->length) != NULL;
 }
 
 // True if a class may hold a value of another argument in the same place. Allocators and the like mention the value.
 static bool may_hold_another(const struct search *search, const struct content *content)
 {
-	for (unsigned i = 0; i < MAX_ARGUMENTS; i++) {
-		size_t length;
-		const char *argument = heap_template_argument(search->scope, i, &length);
-		heap_type_id type;
+	for (unsigned i = 0; i < search->arguments.count; i++) {
+		const struct heap_template_text *argument = &search->arguments.list[i];
 
-		if (!argument)
-			break;
-		length = argument_types_strip(argument, length);
-		if (length == 0 || argument[length - 1] == '*' ||
-		    mentions(argument, length, content->argument, content->length) ||
-		    mentions(content->argument, content->length, argument, length))
+		if (argument->length == 0 || argument->text[argument->length - 1] == '*' ||
+		    mentions(argument, &content->argument) ||
+		    mentions(&content->argument, argument))
 			continue;
-		type = class_names_find(search->names, argument, length);
-		if (type != HEAP_NO_TYPE && heap_types_size(search->types, type) > 1)
+		if (argument_types_size(search->types, search->names, argument->text,
+					argument->length) > 1)
 			return true;
 	}
 	return false;
@@ -239,15 +216,15 @@ static struct heap_error *add_array(struct heap_types *types, uint64_t count, he
 HEAP_MUST_CHECK
 static struct heap_error *fill(const struct search *search, uint32_t member, uint64_t size)
 {
-	struct content content = { HEAP_NO_TYPE, 0, NULL, 0 };
+	struct content content = find_content(search, size, false);
 	heap_type_id type;
 
-	HEAP_TRY(find_content(search, size, false, &content));
-	if (content.type == HEAP_NO_TYPE && search->is_node)
-		HEAP_TRY(find_content(search, size, true, &content));
-	if (content.type == HEAP_NO_TYPE || may_hold_another(search, &content))
+	if (content.count == 0 && search->is_node)
+		content = find_content(search, size, true);
+	if (content.count == 0 || may_hold_another(search, &content))
 		return NULL;
-	type = content.type;
+	HEAP_TRY(argument_types_find(search->types, search->names, content.argument.text,
+				     content.argument.length, &type));
 	if (content.count > 1 || !search->is_node)
 		HEAP_TRY(add_delayed(search->types, type, &type));
 	HEAP_TRY(add_array(search->types, content.count, &type));
@@ -263,44 +240,63 @@ static bool stop_at_pointer(void *context, uint64_t offset, heap_type_id pointer
 	return false;
 }
 
+struct voids {
+	const struct heap_types *types;
+	unsigned count;
+};
+
 // Lets void pointers pass: they may be there for the alignment alone.
 static bool stop_at_typed(void *context, uint64_t offset, heap_type_id pointer)
 {
-	const struct heap_types *types = context;
+	struct voids *voids = context;
 
 	(void)offset;
-	return types->types[pointer].target == HEAP_NO_TYPE;
+	return voids->types->types[pointer].target == HEAP_NO_TYPE && ++voids->count < MAX_VOIDS;
 }
 
 // True if a union has other values than bytes, as the link of a slot that is free. Then bytes are that of a pool.
-static bool has_choices(struct heap_types *types, heap_type_id id)
+static bool has_choices(const struct heap_types *types, heap_type_id id)
 {
+	struct voids voids = { types, 0 };
+
 	return types->types[id].kind == HEAP_TYPE_UNION &&
-	       !heap_types_visit_pointers(types, id, stop_at_typed, types);
+	       !heap_types_visit_pointers(types, id, stop_at_typed, &voids);
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *complete(const struct search *search, heap_type_id id, int depth)
+static struct heap_error *complete(struct search *search, heap_type_id id, int depth)
 {
 	struct heap_types *types = search->types;
 	const uint32_t first = types->types[id].first_member, count = types->types[id].members;
 
 	if (has_choices(types, id))
 		return NULL;
-	for (uint32_t i = first; i < first + count; i++) {
+	for (uint32_t i = first; i < first + count && visit(search); i++) {
 		const struct heap_member member = types->members[i];
 		heap_type_id type = heap_types_strip(types, member.type);
 		uint64_t size = heap_types_size(types, type);
 
 		if (member.flags || member.offset % ALIGNMENT != 0)
 			continue;
-		if (size >= LEAST_VALUE && is_bytes(types, type, 0))
+		if (size >= LEAST_VALUE && is_bytes(search, type, 0))
 			HEAP_TRY(fill(search, i, size));
 		else if (depth < MAX_NAMELESS && heap_types_has_members(&types->types[type]) &&
 			 *heap_types_name(types, type) == '\0')
 			HEAP_TRY(complete(search, type, depth + 1));
 	}
 	return NULL;
+}
+
+// Lists the arguments of a class, without const behind them.
+static void list_arguments(const struct heap_types *types, heap_type_id id,
+			   struct heap_template_arguments *arguments)
+{
+	heap_template_list(heap_types_name(types, id), arguments);
+	for (unsigned i = 0; i < arguments->count; i++) {
+		struct heap_template_text *argument = &arguments->list[i];
+
+		argument->length = argument_types_strip(argument->text, argument->length);
+	}
 }
 
 struct heap_error *byte_storage_complete(struct heap_types *types)
@@ -310,10 +306,13 @@ struct heap_error *byte_storage_complete(struct heap_types *types)
 
 	HEAP_TRY(class_names_create(types, &names));
 	for (heap_type_id id = 1; id < count; id++) {
-		struct search search = { types, names, heap_types_name(types, id), false };
+		struct search search = { .types = types, .names = names };
 
-		if (!heap_types_has_members(&types->types[id]) || types->types[id].size == 0 ||
-		    !strchr(search.scope, '<') || heap_template_length(search.scope) == 0)
+		if (!heap_types_has_members(&types->types[id]) || types->types[id].size == 0)
+			continue;
+		list_arguments(types, id, &search.arguments);
+		if (search.arguments.count == 0 ||
+		    heap_template_length(heap_types_name(types, id)) == 0)
 			continue;
 		search.is_node = !heap_types_visit_pointers(types, id, stop_at_pointer, NULL);
 		HEAP_TRY(complete(&search, id, 0));

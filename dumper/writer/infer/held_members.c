@@ -2,23 +2,20 @@
 #include "dumper/writer/infer/held_members.h"
 
 #include "dumper/writer/base/progress.h"
-#include "lib/types/templates.h"
+#include "dumper/writer/infer/argument_types.h"
 
 #include <string.h>
-
-enum {
-	MAX_ARGUMENTS = 8, // of one template
-};
 
 static bool begins(const char *text, const char *beginning)
 {
 	return strncmp(text, beginning, strlen(beginning)) == 0;
 }
 
-// True for what a compiler makes of a lambda. That of clang is a class without a name; that of gcc a struct without one,
-// whose members have the names of what they capture behind two underscores.
-static bool is_closure(const struct heap_types *types, const struct heap_type *type)
+// The closure of clang is a class without a name; that of gcc a struct without one, whose members have the names of what they
+// capture behind two underscores.
+bool held_members_are_all(const struct heap_types *types, heap_type_id owner)
 {
+	const struct heap_type *type = &types->types[owner];
 	const char *name = heap_types_string(types, type->name);
 
 	if (*name != '\0')
@@ -34,36 +31,40 @@ static bool is_closure(const struct heap_types *types, const struct heap_type *t
 	return true;
 }
 
-// True if a template has a type as an argument. @param name  of its instance, or of a class inside of it
-static bool has_argument(const char *name, const char *argument)
+static void read_arguments(const struct heap_types *types, struct held_scope *scope)
 {
-	const size_t wanted = strlen(argument), qualified = strlen("const ");
+	static const char word[] = "const ";
 
-	for (unsigned i = 0; i < MAX_ARGUMENTS && wanted > 0; i++) {
-		size_t length;
-		const char *found = heap_template_argument(name, i, &length);
+	scope->is_read = true;
+	heap_template_list(heap_types_name(types, scope->type), &scope->arguments);
+	for (unsigned i = 0; i < scope->arguments.count; i++) {
+		struct heap_template_text *argument = &scope->arguments.list[i];
 
-		if (!found)
-			return false;
-		progress_step();
-		if (length > qualified && begins(found, "const ")) {
-			found += qualified;
-			length -= qualified;
+		if (argument->length > strlen(word) && begins(argument->text, word)) {
+			argument->text += strlen(word);
+			argument->length -= strlen(word);
 		}
-		if (length >= wanted && strncmp(found, argument, wanted) == 0 &&
-		    (length == wanted ||
-		     (length == wanted + strlen(" const") && begins(found + wanted, " const"))))
+		argument->length = argument_types_strip(argument->text, argument->length);
+	}
+}
+
+bool held_members_have(const struct heap_types *types, struct held_scope *scope,
+		       const struct heap_member *member)
+{
+	heap_type_id type = heap_types_strip(types, member->type);
+	const char *name = heap_types_name(types, type);
+
+	if (member->flags & HEAP_MEMBER_BASE || !heap_types_has_members(&types->types[type]))
+		return false;
+	if (!scope->is_read)
+		read_arguments(types, scope);
+	for (unsigned i = 0; i < scope->arguments.count; i++) {
+		const struct heap_template_text *argument = &scope->arguments.list[i];
+
+		progress_step();
+		if (argument->length > 0 && strncmp(argument->text, name, argument->length) == 0 &&
+		    name[argument->length] == '\0')
 			return true;
 	}
 	return false;
-}
-
-bool held_members_are(const struct heap_types *types, heap_type_id owner, heap_type_id scope,
-		      const struct heap_member *member)
-{
-	const char *type = heap_types_name(types, heap_types_strip(types, member->type));
-
-	return !(member->flags & HEAP_MEMBER_BASE) &&
-	       (is_closure(types, &types->types[owner]) ||
-		has_argument(heap_types_name(types, scope), type));
 }

@@ -12,17 +12,23 @@
  * header. Code that has a price * has the block of a price; that of an optional it has by a pointer to optional.
  */
 
+#include "lib/types/templates.h"
 #include "lib/types/types.h"
 
 #include <stdbool.h>
 
-/**
- * True if a class holds a member.
- *
- * @param owner  the class, which may have no name
- * @param scope  the innermost class with a name around the member: the owner, or one around it
- */
-bool held_members_are(const struct heap_types *types, heap_type_id owner, heap_type_id scope,
-		      const struct heap_member *member);
+/** The innermost class with a name around members: their owner, or one around that. */
+struct held_scope {
+	heap_type_id type;
+	bool is_read;                             /**< its arguments are */
+	struct heap_template_arguments arguments; /**< without const */
+};
+
+/** True for what a compiler makes of a lambda, all members of which are held. */
+bool held_members_are_all(const struct heap_types *types, heap_type_id owner);
+
+/** True if a member is held: its type is an argument of the class. */
+bool held_members_have(const struct heap_types *types, struct held_scope *scope,
+		       const struct heap_member *member);
 
 #endif

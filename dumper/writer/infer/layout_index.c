@@ -50,9 +50,9 @@ static struct heap_error *add_part(struct layouts *layouts, heap_type_id part, h
 struct place {
 	heap_type_id whole;
 	uint64_t offset;
-	size_t first;       // where the whole's own parts begin in the index
-	heap_type_id scope; // the innermost class with a name around it
-	bool is_held;       // a class around it holds it: see held_members.h
+	size_t first;             // where the whole's own parts begin in the index
+	struct held_scope *scope; // the innermost class with a name around it
+	bool is_held;             // a class around it holds it: see held_members.h
 	int depth;
 };
 
@@ -88,8 +88,8 @@ static struct heap_error *add_elements(struct layouts *layouts, const struct hea
 
 // Adds a member of what lies at a place.
 HEAP_MUST_CHECK
-static struct heap_error *add_member(struct layouts *layouts, heap_type_id owner,
-				     const struct heap_member *member, const struct place *place)
+static struct heap_error *add_member(struct layouts *layouts, const struct heap_member *member,
+				     const struct place *place)
 {
 	struct place inner = *place;
 
@@ -99,7 +99,7 @@ static struct heap_error *add_member(struct layouts *layouts, heap_type_id owner
 	inner.depth++;
 	// What nothing else begins with needs no closer look.
 	if (inner.offset == 0 && !inner.is_held)
-		inner.is_held = held_members_are(layouts->types, owner, place->scope, member);
+		inner.is_held = held_members_have(layouts->types, place->scope, member);
 	return add_parts(layouts, member->type, &inner);
 }
 
@@ -110,6 +110,7 @@ static struct heap_error *add_parts(struct layouts *layouts, heap_type_id id,
 {
 	const struct heap_types *types = layouts->types;
 	struct place own = *place;
+	struct held_scope scope;
 
 	id = heap_types_strip(types, id);
 
@@ -123,10 +124,15 @@ static struct heap_error *add_parts(struct layouts *layouts, heap_type_id id,
 		return NULL;
 	if (id != place->whole)
 		HEAP_TRY(add_part(layouts, id, place->whole, place->offset, place->is_held));
-	if (*heap_types_string(types, type->name) != '\0')
-		own.scope = id;
+	if (place->offset == 0 && !place->is_held)
+		own.is_held = held_members_are_all(types, id);
+	if (*heap_types_string(types, type->name) != '\0' || !own.scope) {
+		scope.type = id;
+		scope.is_read = false;
+		own.scope = &scope;
+	}
 	for (uint32_t i = 0; i < type->members; i++)
-		HEAP_TRY(add_member(layouts, id, &types->members[type->first_member + i], &own));
+		HEAP_TRY(add_member(layouts, &types->members[type->first_member + i], &own));
 	return NULL;
 }
 
@@ -306,10 +312,9 @@ struct heap_error *layouts_index_init(struct layouts *layouts)
 
 	for (heap_type_id id = 1; id < types->count; id++) {
 		if (heap_types_has_members(&types->types[id]) && layouts->facts[id].is_candidate)
-			HEAP_TRY(add_parts(layouts, id,
-					   &(struct place){ .whole = id,
-							    .first = layouts->index.count,
-							    .scope = id }));
+			HEAP_TRY(add_parts(
+				layouts, id,
+				&(struct place){ .whole = id, .first = layouts->index.count }));
 	}
 	HEAP_TRY(add_headers(layouts));
 	progress_steps((uint32_t)layouts->index.count);
