@@ -118,6 +118,7 @@ my %least = (
 # well count references to a struct.
 my %right = (rosters => 99);
 $right{growing} = 99;    # stale pointers behind the last element
+$right{sessions} = 100;    # words of earlier calls in frames lead to packets
 # And of the parts of blocks that it cuts up.
 my %least_parts = ((map { $_ => 99.5 } qw(chains links slices widgets)), slots => 99, solver => 89);
 # Judges a program of which so many per cent of the objects have a type. @return the result, or undef

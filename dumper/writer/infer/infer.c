@@ -401,8 +401,6 @@ static struct heap_error *advance(struct inference *inference, int small, uint64
 		HEAP_TRY(text_headers_claim(inference, named));
 	if (*named == 0 && pass(inference, &inference->beside, FEW_NEW))
 		HEAP_TRY(named_pointees_claim(inference, named));
-	if (*named == 0)
-		HEAP_TRY(unplaced_variables_claim(inference, named));
 	if (*named == 0 && pass(inference, &inference->voids, FEW_NEW))
 		HEAP_TRY(void_pointers_claim(inference, false, named));
 	if (*named == 0)
@@ -425,6 +423,8 @@ static struct heap_error *advance(struct inference *inference, int small, uint64
 		if (*named == 0)
 			HEAP_TRY(naming_claim(inference, NAMING_LIKELY, PASS_ALL, named));
 	}
+	if (*named == 0)
+		HEAP_TRY(unplaced_variables_claim(inference, named));
 	if (*named == 0 && pass(inference, &inference->arrays, FEW_NEW)) {
 		HEAP_TRY(prove_arrays(inference, named));
 		HEAP_TRY(ring_arrays_claim(inference, named));

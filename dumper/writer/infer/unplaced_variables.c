@@ -31,8 +31,7 @@ static bool may_be(const struct inference *inference, const struct content *cont
 	struct layout_claim claim = inference_fit(inference, type, content->object);
 	struct content_verdict verdict;
 
-	if (claim.fit == LAYOUT_NONE || claim.elements != 1 ||
-	    hints_ask(inference, content->object, type) == VERDICT_AGAINST)
+	if (claim.fit == LAYOUT_NONE || claim.elements != 1)
 		return false;
 	verdict = content_judge(inference, content, type);
 	return verdict.score >= (verdict.contradicts ? MANY : 1);
@@ -44,7 +43,9 @@ static heap_type_id choose(const struct inference *inference, const uint8_t *exp
 {
 	const struct unplaced *unplaced = &inference->capture->unplaced;
 	heap_object_id object = unplaced->list.items[first].object;
-	bool is_open = inference_is_open(inference, object), is_clear = true;
+	bool is_open =
+		inference_is_open(inference, object) && !hints_have(&inference->hints, object);
+	bool is_clear = true;
 	heap_type_id found = HEAP_NO_TYPE;
 	struct content content;
 

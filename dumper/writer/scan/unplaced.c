@@ -10,7 +10,8 @@ enum {
 	MAX_STATICS = 1024, // variables of a module that are looked at
 	MAX_BLOCKS = 64,    // that a frame leads to
 	MAX_LIST = 1 << 14,
-	MAX_HOLDER = 16, // bytes of a variable
+	MAX_HOLDER = 16,      // bytes of a variable
+	MAX_FRAMES = 1 << 14, // a deep recursion has as many as a stack has room for
 };
 
 // The struct that a pointer leads to, or HEAP_NO_TYPE.
@@ -134,6 +135,8 @@ struct heap_error *unplaced_note(struct unplaced *unplaced, struct unplaced_fram
 	CLEANUP(release) struct unplaced_frame structs = { 0 };
 	struct frame_blocks blocks = { .count = 0 };
 
+	if (unplaced->list.count == MAX_LIST || unplaced->frames++ >= MAX_FRAMES)
+		return NULL;
 	frame->low = (frame->low + 7) & ~UINT64_C(7);
 	HEAP_TRY(find_structs(types, frame, &structs));
 	if (structs.types.count == 0)

@@ -26,6 +26,7 @@ struct unplaced_target {
 
 struct unplaced {
 	struct HEAP_ARRAY(struct unplaced_target) list;
+	uint32_t frames; /**< that were looked at */
 };
 
 /** A frame whose variables are read. */
