@@ -211,18 +211,29 @@ static struct heap_error *visit_roots(const struct search *search)
 	return NULL;
 }
 
-// Notes if values of a type have a pointer that may lead to a header, and one behind it.
+// True if the pointer of a slot may lead to a header, and that of the next one to an array of something else behind it. Links
+// to and fro, as most structs have, lead to one type.
+static bool is_pair(const struct layouts *layouts, const struct heap_slot *slot)
+{
+	heap_type_id header = layouts_strip(layouts, slot[0].pointee);
+	heap_type_id element = layouts_element(layouts, slot[1].pointee);
+
+	return slot[1].offset == slot[0].offset + WORD && header != element &&
+	       layouts_is_compound(layouts, header) && may_be_element(layouts, element);
+}
+
+// True if values of a type have such pointers, with a word behind them that is none.
 static bool has_pair(const struct layouts *layouts, heap_type_id type)
 {
 	const struct heap_slots *slots = heap_slot_table_get(&layouts->slots, type);
+	uint64_t size = layouts_size(layouts, type);
 
 	for (uint32_t i = 0; slots && i + 1 < slots->count; i++) {
-		heap_type_id header = layouts_strip(layouts, slots->list[i].pointee);
+		const struct heap_slot *slot = &slots->list[i];
 
 		progress_step();
-		if (slots->list[i + 1].offset == slots->list[i].offset + WORD &&
-		    layouts_is_compound(layouts, header) &&
-		    may_be_element(layouts, layouts_element(layouts, slots->list[i + 1].pointee)))
+		if (slot->offset + 3 * WORD <= size && is_pair(layouts, slot) &&
+		    (i + 2 == slots->count || slot[2].offset != slot->offset + 2 * WORD))
 			return true;
 	}
 	return false;
@@ -254,8 +265,8 @@ struct heap_error *headed_arrays_cut(struct inference *inference, uint64_t *cut)
 	HEAP_TRY(note_types(&search));
 	HEAP_TRY(visit_roots(&search));
 	HEAP_TRY(visit_parts(&search));
-	for (heap_object_id i = holders_next(holders, 0); i < holders->objects;
-	     i = holders_next(holders, i + 1)) {
+	for (heap_object_id i = holders_next(holders, 0);
+	     i < holders->objects && !progress_is_late(); i = holders_next(holders, i + 1)) {
 		uint64_t prefix = inference_prefix(inference, i);
 
 		HEAP_TRY(visit_values(&search, i, inference_type(inference, i), prefix,
