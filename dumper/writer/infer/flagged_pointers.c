@@ -142,27 +142,73 @@ static struct heap_error *note_all(struct inference *inference, uint8_t *plain)
 	return NULL;
 }
 
-// True if the flag tells the type where other structs have such pointers, in all of those that have some without it, too.
-static bool do_others_tell_type(const struct flagged_pointers *pointers,
-				const struct flag_group *group)
+// What the groups of one pointee with one flag say that have plain pointers, too.
+struct flag_verdict {
+	heap_type_id pointee;
+	uint32_t flags;
+	bool is_confirmed,
+		is_denied; // the flag tells a type in one of them, and does not in another one
+};
+
+struct flag_verdicts {
+	struct HEAP_ARRAY(struct flag_verdict) list;
+	struct heap_hash_table by_pointee;
+};
+
+static void release(struct flag_verdicts *verdicts)
 {
-	bool result = false;
-
-	for (size_t i = 0; i < pointers->groups.count; i++) {
-		const struct flag_group *other = &pointers->groups.items[i];
-
-		if (other->pointee != group->pointee || other->flags != group->flags ||
-		    other->plain == 0 || other->decided == 0)
-			continue;
-		if (!other->tells_type)
-			return false;
-		result = true;
-	}
-	return result;
+	heap_array_deinit(&verdicts->list);
+	heap_hash_table_deinit(&verdicts->by_pointee);
 }
 
-static void decide(struct flagged_pointers *pointers, const uint8_t *plain)
+static uint32_t find_verdict(const struct flag_verdicts *verdicts, const struct flag_group *group)
 {
+	return heap_hash_find(&verdicts->by_pointee, hash_member(group->flags, group->pointee), i,
+			      verdicts->list.items[i].pointee == group->pointee &&
+				      verdicts->list.items[i].flags == group->flags);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *note_verdicts(const struct flagged_pointers *pointers,
+					struct flag_verdicts *verdicts)
+{
+	for (size_t i = 0; i < pointers->groups.count; i++) {
+		const struct flag_group *group = &pointers->groups.items[i];
+		uint32_t found = find_verdict(verdicts, group);
+
+		progress_step();
+		if (group->plain == 0 || group->decided == 0)
+			continue;
+		if (found == HEAP_HASH_NONE) {
+			found = (uint32_t)verdicts->list.count;
+			HEAP_TRY(heap_array_append(
+				&verdicts->list,
+				((struct flag_verdict){ group->pointee, group->flags, false,
+							false })));
+			HEAP_TRY(heap_hash_add(&verdicts->by_pointee,
+					       hash_member(group->flags, group->pointee), found));
+		}
+		verdicts->list.items[found].is_confirmed |= group->tells_type;
+		verdicts->list.items[found].is_denied |= !group->tells_type;
+	}
+	return NULL;
+}
+
+// True if the flag tells the type where other structs have such pointers, in all of those that have some without it, too.
+static bool do_others_tell_type(const struct flag_verdicts *verdicts,
+				const struct flag_group *group)
+{
+	uint32_t found = find_verdict(verdicts, group);
+
+	return found != HEAP_HASH_NONE && verdicts->list.items[found].is_confirmed &&
+	       !verdicts->list.items[found].is_denied;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *decide(struct flagged_pointers *pointers, const uint8_t *plain)
+{
+	CLEANUP(release) struct flag_verdicts verdicts = { 0 };
+
 	for (size_t i = 0; i < pointers->waiting.count; i++) {
 		const struct flagged_pointer *flagged = &pointers->waiting.items[i];
 		struct flag_group *group = &pointers->groups.items[flagged->group];
@@ -179,13 +225,15 @@ static void decide(struct flagged_pointers *pointers, const uint8_t *plain)
 			group->tells_type = group->shared * SHARED_SHARE < group->kept;
 		group->decided = group->pointers;
 	}
+	HEAP_TRY(note_verdicts(pointers, &verdicts));
 	for (size_t i = 0; i < pointers->groups.count; i++) {
 		struct flag_group *group = &pointers->groups.items[i];
 
 		if (group->kept > 0 && group->plain == 0)
 			group->tells_type = group->shared * SHARED_SHARE < group->kept &&
-					    do_others_tell_type(pointers, group);
+					    do_others_tell_type(&verdicts, group);
 	}
+	return NULL;
 }
 
 struct heap_error *flagged_pointers_decide(struct inference *inference, uint64_t *applied)
@@ -199,7 +247,7 @@ struct heap_error *flagged_pointers_decide(struct inference *inference, uint64_t
 	if (!plain)
 		return heap_error_out_of_memory();
 	HEAP_TRY(note_all(inference, plain));
-	decide(pointers, plain);
+	HEAP_TRY(decide(pointers, plain));
 	for (size_t i = 0; i < pointers->waiting.count; i++) {
 		const struct flagged_pointer *flagged = &pointers->waiting.items[i];
 
