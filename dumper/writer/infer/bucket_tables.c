@@ -545,9 +545,11 @@ static bool is_number_of_table(uint64_t count, bool is_typed)
 	return (count + 1) % GROUP == 0 && groups >= MIN_GROUPS && (groups & (groups - 1)) == 0;
 }
 
-// True if a number beside the pointer to a table is that of its buckets, or the mask for them.
+// True if a number beside the pointer to a table is that of its buckets, or the mask for them, and as only hash tables have.
+//
+// @param least, most  of the buckets that the table may have, as far as is known of its size
 static bool is_number_told(const struct inference *inference, const struct table *table,
-			   uint64_t count)
+			   const struct place *place, uint64_t least, uint64_t most)
 {
 	uint64_t words[2 * TOLD_WORDS + 1] = { 0 };
 
@@ -555,8 +557,10 @@ static bool is_number_told(const struct inference *inference, const struct table
 		return false;
 	pages_read(inference->pages, table->address - TOLD_WORDS * sizeof(*words), words,
 		   sizeof(words));
-	for (int i = 0; i < 2 * TOLD_WORDS + 1; i++) {
-		if (words[i] == count || words[i] + 1 == count)
+	for (int i = 0; i < 2 * (2 * TOLD_WORDS + 1); i++) {
+		uint64_t count = words[i / 2] + i % 2;
+
+		if (count >= least && count <= most && is_number_of_table(count, place->is_typed))
 			return true;
 	}
 	return false;
@@ -568,16 +572,11 @@ static bool is_exact_table(const struct inference *inference, const struct table
 			   const struct place *place, uint64_t count)
 {
 	uint64_t slack = inference_slack(inference, table->object);
-	uint64_t most = slack / layouts_size(&inference->layouts, place->bucket);
+	uint64_t more = slack / layouts_size(&inference->layouts, place->bucket);
 
 	if (slack == 0)
 		return is_number_of_table(count, place->is_typed);
-	for (uint64_t more = 0; more <= most && more < count; more++) {
-		if (is_number_of_table(count - more, place->is_typed) &&
-		    is_number_told(inference, table, count - more))
-			return true;
-	}
-	return false;
+	return is_number_told(inference, table, place, more < count ? count - more : 1, count);
 }
 
 // Counts a table whose sizes agree.
