@@ -110,6 +110,17 @@ static struct heap_error *add_variable(struct search *search, uint64_t place, bo
 		   is_parameter ? HEAP_DWARF_SITE_PARAMETER : HEAP_DWARF_SITE_LOCAL);
 }
 
+// Has the original of a variable passed over, too.
+HEAP_MUST_CHECK
+static struct heap_error *pass_over(struct search *search, uint64_t place)
+{
+	struct heap_dwarf_description entry;
+	bool is_new;
+
+	HEAP_TRY(heap_dwarf_code_describe(search->code, place, &entry));
+	return note(search, entry.root, &is_new);
+}
+
 static bool is_function(uint16_t tag)
 {
 	return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine ||
@@ -155,22 +166,56 @@ static uint32_t function_of(const struct heap_dwarf_code_unit *unit, uint32_t sc
 	return scope;
 }
 
+static bool is_inside(const struct heap_dwarf_code_unit *unit, uint32_t scope, uint32_t other)
+{
+	return scope >= other && scope < unit->scopes[other].end;
+}
+
+// True if the pc is in one block of a function, and the scope of a variable is another, neither around it nor in it: code of
+// one branch does not set the variables of another one. The place of a block that was optimized away is not known.
+static bool is_elsewhere(const struct heap_dwarf_code_unit *unit, uint32_t scope,
+			 uint32_t innermost)
+{
+	return unit->scopes[innermost].kind == HEAP_DWARF_CODE_BLOCK &&
+	       unit->scopes[scope].range_count > 0 && !is_inside(unit, innermost, scope) &&
+	       !is_inside(unit, scope, innermost);
+}
+
+// Adds what a function handles. @param innermost  of its own scopes at the pc: itself, or a block
 HEAP_MUST_CHECK
 static struct heap_error *add_function(struct search *search,
-				       const struct heap_dwarf_code_unit *unit, uint32_t function)
+				       const struct heap_dwarf_code_unit *unit, uint32_t function,
+				       uint32_t innermost)
 {
 	const struct heap_dwarf_code_scope *scope = &unit->scopes[function];
 	struct heap_dwarf_description entry;
 
 	HEAP_TRY(heap_dwarf_code_describe(search->code, scope->place, &entry));
 	forget_seen(search);
-	for (uint32_t i = scope->first_variable; i < scope->end_variable; i++)
-		if (function_of(unit, unit->variables[i].scope) == function)
-			HEAP_TRY(add_variable(search, unit->variables[i].place,
-					      unit->variables[i].is_parameter));
+	for (uint32_t i = scope->first_variable; i < scope->end_variable; i++) {
+		const struct heap_dwarf_code_variable *variable = &unit->variables[i];
+
+		if (function_of(unit, variable->scope) != function)
+			continue;
+		if (is_elsewhere(unit, variable->scope, innermost))
+			HEAP_TRY(pass_over(search, variable->place));
+		else
+			HEAP_TRY(add_variable(search, variable->place, variable->is_parameter));
+	}
 	if (entry.original)
 		HEAP_TRY(add_abstract(search, entry.original));
 	return add(search, entry.type, entry.line, HEAP_DWARF_SITE_RETURN);
+}
+
+static bool begins_at(const struct heap_dwarf_code_unit *unit, uint32_t scope, uint64_t pc)
+{
+	const struct heap_dwarf_code_scope *own = &unit->scopes[scope];
+
+	for (uint32_t i = 0; i < own->range_count; i++) {
+		if (unit->ranges[own->first_range + i].low == pc)
+			return true;
+	}
+	return false;
 }
 
 static void search_deinit(struct search *search)
@@ -184,14 +229,21 @@ struct heap_error *heap_dwarf_site_types_find(struct heap_dwarf_code *code, uint
 {
 	CLEANUP(search_deinit) struct search search = { .code = code };
 	const struct heap_dwarf_code_unit *unit;
-	uint32_t scopes[HEAP_DWARF_CODE_DEPTH];
+	uint32_t scopes[HEAP_DWARF_CODE_DEPTH], innermost = HEAP_DWARF_CODE_NONE;
 
 	HEAP_TRY(heap_dwarf_code_find_unit(code, pc, &unit));
 	for (size_t i = unit ? heap_dwarf_code_unit_find(unit, pc, scopes) : 0; i > 0; i--) {
-		if (unit->scopes[scopes[i - 1]].kind == HEAP_DWARF_CODE_BLOCK)
+		uint32_t scope = scopes[i - 1];
+
+		if (innermost == HEAP_DWARF_CODE_NONE)
+			innermost = scope;
+		if (unit->scopes[scope].kind == HEAP_DWARF_CODE_BLOCK)
 			continue;
-		HEAP_TRY(add_function(&search, unit, scopes[i - 1]));
+		// All of the function is ahead of its first instruction, whatever block that is from.
+		HEAP_TRY(add_function(&search, unit, scope,
+				      begins_at(unit, scope, pc) ? scope : innermost));
 		search.depth++;
+		innermost = HEAP_DWARF_CODE_NONE;
 	}
 	search.found.functions = search.depth;
 	search.found.is_complete = heap_dwarf_code_is_complete(code);

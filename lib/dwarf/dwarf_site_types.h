@@ -12,7 +12,8 @@
  * The block that xmalloc() returns there is likely to be a session or a server: one of the types of
  * variables, parameters and results of each function at that address. All variables of the function
  * count, wherever they are and whether or not they live at that address: the variable that gets the
- * block has no place yet when the block is allocated.
+ * block has no place yet when the block is allocated. But those of another branch, whose block of code does not have
+ * that address, do not.
  */
 
 #include "lib/dwarf/dwarf_answers.h"

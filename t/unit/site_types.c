@@ -119,6 +119,66 @@ static void check_with(const char *compiler)
 	heap_dwarf_close(file);
 }
 
+// The first branch allocates; the block in it is part of it, and the one around both.
+static const char branches[] =
+	"#include <stdlib.h>\n"
+	"struct one { int id; };\n"
+	"struct two { int id; };\n"
+	"struct three { int id; };\n"
+	"struct four { int id; };\n"
+	"void *make(int kind, void (*use)(void *))\n"
+	"{\n"
+	"	struct four *all = NULL;\n" // 8
+	"	if (kind == 1) {\n"
+	"		struct one *one = malloc(24);\n" // 10
+	"		one->id = 1;\n"
+	"		if (kind > 0) {\n"
+	"			struct three *three = (struct three *)one;\n" // 13
+	"			use(three);\n"
+	"		}\n"
+	"		use(one);\n"
+	"	} else {\n"
+	"		struct two *two = (struct two *)all;\n" // 18
+	"		use(two);\n"
+	"	}\n"
+	"	return all;\n"
+	"}\n"
+	"int main(void)\n"
+	"{\n"
+	"	make(1, free);\n"
+	"	return 0;\n"
+	"}\n";
+
+static void passes_over_other_branches(void **state)
+{
+	struct heap_dwarf_site_types found;
+	const struct heap_dwarf_code_unit *unit;
+	uint64_t pc;
+
+	(void)state;
+	compile_write("program.c", branches);
+	assert_true(compile_run("gcc -g -O0 -o program program.c"));
+	pc = call_of_malloc();
+	assert_null(heap_dwarf_open(compile_path("program"), &file));
+	assert_null(heap_dwarf_file_code(file, &code));
+	assert_null(heap_dwarf_code_find_unit(code, pc, &unit));
+	assert_null(heap_unit_types_read(file, unit->unit->die, &types));
+	assert_null(heap_dwarf_site_types_find(code, pc, &found));
+	assert_true(has(&found, HEAP_DWARF_SITE_LOCAL, 0, 8, "struct four *"));
+	assert_true(has(&found, HEAP_DWARF_SITE_LOCAL, 0, 10, "struct one *"));
+	assert_true(has(&found, HEAP_DWARF_SITE_LOCAL, 0, 13, "struct three *"));
+	assert_false(has(&found, HEAP_DWARF_SITE_LOCAL, 0, 18, "struct two *"));
+	heap_dwarf_site_types_deinit(&found);
+	// All of the function is ahead of its first instruction.
+	pc = compile_read_address("nm program | grep ' make$' | cut -d' ' -f1");
+	assert_null(heap_dwarf_site_types_find(code, pc, &found));
+	assert_true(has(&found, HEAP_DWARF_SITE_LOCAL, 0, 10, "struct one *"));
+	assert_true(has(&found, HEAP_DWARF_SITE_LOCAL, 0, 18, "struct two *"));
+	heap_dwarf_site_types_deinit(&found);
+	heap_unit_types_deinit(&types);
+	heap_dwarf_close(file);
+}
+
 static void finds_types_of_all_scopes(void **state)
 {
 	(void)state;
@@ -131,7 +191,10 @@ static void finds_types_of_all_scopes(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(finds_types_of_all_scopes) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(finds_types_of_all_scopes),
+		cmocka_unit_test(passes_over_other_branches),
+	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests_name("site types", tests, compile_begin, compile_end);
