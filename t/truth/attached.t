@@ -87,6 +87,7 @@ my %least = (
     repeated => 66.5,
     ropes => 100,
     rosters => 100,
+    rules => 100,
     script => 99,
     sections => 95,
     sessions => 95,

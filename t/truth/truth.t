@@ -95,6 +95,7 @@ $floor{tries} = [100, 100];    # leaves whose pointers have a flag, in nodes tha
 $floor{holders} = [100, 100];    # constructors that are inlined into each other, and nodes that lead to their container's end
 $floor{storage} = [100, 100];    # values in raw bytes, and ones with which other classes begin
 $floor{headed} = [100, 100];    # arrays behind a header, with room for more
+$floor{rules} = [100, 100];    # tables of one function in an array, and structs of one size, each in a branch of its own
 my $repeats = 5;
 my %sum;
 

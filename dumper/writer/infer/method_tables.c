@@ -154,14 +154,62 @@ static struct heap_error *add_function(struct search *search, struct method_tabl
 	return NULL;
 }
 
-// Bytes of what begins at an address, as far as symbols or blocks tell.
+// The variable of the program's that has an address, by debug information. @return NULL: none is known
+static const struct heap_dwarf_variable *find_variable(const struct module *module,
+						       uint64_t address)
+{
+	const struct heap_dwarf_variable *variables = module->debug.variables;
+	size_t count =
+		heap_partition_point(i, 0, module->debug.variable_count,
+				     !(variables[i].flags & HEAP_DWARF_VARIABLE_THREAD_LOCAL));
+	size_t at =
+		heap_partition_point(i, 0, count, variables[i].address <= address - module->bias);
+
+	return at == 0 ? NULL : &variables[at - 1];
+}
+
+// The type of the variable that begins at an address, or of the element of one that is an array: there may be a table for
+// each kind of object. @return HEAP_NO_TYPE if debug information tells none
+static heap_type_id find_type(const struct search *search, uint64_t address)
+{
+	const struct heap_types *types = &search->capture->snapshot.types;
+	const struct module *module = modules_find(&search->capture->modules, address);
+	const struct heap_dwarf_variable *variable = module ? find_variable(module, address) : NULL;
+	heap_type_id type;
+	uint64_t offset;
+
+	if (!variable)
+		return HEAP_NO_TYPE;
+	type = heap_types_strip(types, module->type_map[variable->type]);
+	offset = address - module->bias - variable->address;
+	if (offset > 0 && offset >= heap_types_size(types, type))
+		return HEAP_NO_TYPE;
+	while (types->types[type].kind == HEAP_TYPE_ARRAY) {
+		heap_type_id element = heap_types_strip(types, types->types[type].target);
+		uint64_t size = heap_types_size(types, element);
+
+		progress_step();
+		if (size == 0 || !(heap_types_has_members(&types->types[element]) ||
+				   types->types[element].kind == HEAP_TYPE_ARRAY))
+			break;
+		type = element;
+		offset %= size;
+	}
+	return offset == 0 ? type : HEAP_NO_TYPE;
+}
+
+// Bytes of what begins at an address, as far as debug information, symbols or blocks tell.
 static uint64_t find_extent(const struct search *search, uint64_t address, heap_object_id *object)
 {
 	const struct objects *objects = &search->capture->objects;
 	const struct module *module = modules_find(&search->capture->modules, address);
+	const struct heap_types *types = &search->capture->snapshot.types;
+	heap_type_id type = find_type(search, address);
 	const struct heap_symbol *symbol;
 
 	*object = HEAP_NO_OBJECT;
+	if (heap_types_has_members(&types->types[type]))
+		return heap_types_size(types, type);
 	if (!module) {
 		*object = objects_find(objects, address);
 		return *object == HEAP_NO_OBJECT ? 0
@@ -176,36 +224,21 @@ static uint64_t find_extent(const struct search *search, uint64_t address, heap_
 	return symbol->address + module->bias + symbol->size - address;
 }
 
-// True if a variable of the program's begins at an address, and no larger one than a table.
+// True if a variable of the program's begins at an address, or a struct in an array, and nothing larger than a table.
 static bool is_variable(const struct search *search, uint64_t address)
 {
 	const struct module *module = modules_find(&search->capture->modules, address);
+	const struct heap_types *types = &search->capture->snapshot.types;
+	heap_type_id type = find_type(search, address);
 	const struct heap_symbol *symbol =
 		module && module->elf ? heap_elf_find_symbol(module->elf, HEAP_SYMBOL_OBJECT,
 							     address - module->bias)
 				      : NULL;
 
+	if (heap_types_has_members(&types->types[type]))
+		return heap_types_size(types, type) <= TABLE_WORDS * 8;
 	return symbol && symbol->address + module->bias == address && symbol->size > 0 &&
 	       symbol->size <= TABLE_WORDS * 8;
-}
-
-// The type of the variable that begins at an address, if debug information tells one.
-static heap_type_id find_type(const struct search *search, uint64_t address)
-{
-	const struct module *module = modules_find(&search->capture->modules, address);
-	const struct heap_dwarf_variable *variables;
-	size_t count, at;
-
-	if (!module)
-		return HEAP_NO_TYPE;
-	variables = module->debug.variables;
-	count = heap_partition_point(i, 0, module->debug.variable_count,
-				     !(variables[i].flags & HEAP_DWARF_VARIABLE_THREAD_LOCAL));
-	at = heap_partition_point(i, 0, count, variables[i].address < address - module->bias);
-	if (at == count || variables[at].address != address - module->bias)
-		return HEAP_NO_TYPE;
-	return heap_types_strip(&search->capture->snapshot.types,
-				module->type_map[variables[at].type]);
 }
 
 static uint32_t read_words(const struct search *search, uint64_t address, uint64_t extent,

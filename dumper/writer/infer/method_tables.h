@@ -8,7 +8,8 @@
  *
  *	block ─▶ table ─▶ dict_dealloc(struct dict *), dict_length(struct object *)...
  *
- * One function is enough in a variable of the program's: a class of objects may have but a destructor.
+ * One function is enough in a variable of the program's: a class of objects may have but a destructor. So it is in a struct that
+ * is an element of an array, which is a table of its own.
  *
  * The functions know the type of their receiver: that of the first parameter, or of the local variable
  * that it is cast to. So debug information limits the types of the blocks.
@@ -37,7 +38,8 @@ struct method_table {
 	uint64_t address;
 	uint32_t blocks;       /**< words in blocks' heads that point to it */
 	heap_object_id object; /**< the block that it is, or HEAP_NO_OBJECT: static memory */
-	heap_type_id type;     /**< stripped, of the variable that it is; HEAP_NO_TYPE: not known */
+	heap_type_id
+		type; /**< stripped, of the variable or element that it is; HEAP_NO_TYPE: not known */
 	uint32_t first_receiver; /**< in receivers */
 	uint32_t receivers;
 };
