@@ -104,6 +104,7 @@ my %least = (
     thirds => 0,
     toolkit => 99.9,
     topics => 99.9,
+    torrents => 100,
     transactions => 99,
     tries => 33,
     values => 95,

@@ -96,6 +96,7 @@ $floor{holders} = [100, 100];    # constructors that are inlined into each other
 $floor{storage} = [100, 100];    # values in raw bytes, and ones with which other classes begin
 $floor{headed} = [100, 100];    # arrays behind a header, with room for more
 $floor{rules} = [100, 100];    # tables of one function in an array, and structs of one size, each in a branch of its own
+$floor{torrents} = [100, 98.5];    # members of a union with single letters for names; texts of 7 letters behind a number
 my $repeats = 5;
 my %sum;
 

@@ -49,8 +49,20 @@ struct naming {
 	const struct heap_type *whole; // the union
 	heap_type_id tag;
 	uint32_t members, values;
+	bool is_short;                      // names may be short forms of each other
 	char names[MAX_MEMBERS][ENUM_NAME]; // of the members, folded
 };
+
+// True if an enumerator names a member, by its own name, or where short forms do: "INT" and "i", "STRING" and "str".
+static bool names_member(const struct naming *naming, uint32_t member, const char *name)
+{
+	const char *own = naming->names[member];
+	size_t length = strlen(own), other = strlen(name);
+
+	if (!naming->is_short || length == 0)
+		return strcmp(own, name) == 0;
+	return memcmp(own, name, length < other ? length : other) == 0;
+}
 
 // The only member that an enumerator names.
 static uint32_t find_member(const struct naming *naming, uint32_t enumerator, int skipped)
@@ -63,7 +75,7 @@ static uint32_t find_member(const struct naming *naming, uint32_t enumerator, in
 		return NO_MEMBER;
 	for (uint32_t i = 0; i < naming->members; i++) {
 		progress_step();
-		if (strcmp(naming->names[i], name) != 0)
+		if (!names_member(naming, i, name))
 			continue;
 		if (found != NO_MEMBER)
 			return NO_MEMBER;
@@ -72,18 +84,54 @@ static uint32_t find_member(const struct naming *naming, uint32_t enumerator, in
 	return found;
 }
 
-// The members that enumerators name.
-static uint64_t find_named(const struct naming *naming, int skipped)
+// The members that enumerators name. @param count  gets the number of these enumerators
+static uint64_t find_named(const struct naming *naming, int skipped, uint32_t *count)
 {
 	uint64_t named = 0;
 
+	*count = 0;
 	for (uint32_t i = 0; i < naming->values; i++) {
 		uint32_t member = find_member(naming, i, skipped);
 
-		if (member != NO_MEMBER)
-			named |= UINT64_C(1) << member;
+		if (member == NO_MEMBER)
+			continue;
+		named |= UINT64_C(1) << member;
+		++*count;
 	}
 	return named;
+}
+
+// How enumerators name the members of a union.
+struct naming_rule {
+	uint64_t named;     // the members
+	uint32_t count;     // of these
+	uint32_t by_values; // the enumerators that name them
+	int skipped;        // words
+};
+
+// The rule by which most members have names.
+static struct naming_rule find_rule(const struct naming *naming)
+{
+	struct naming_rule best = { 0 };
+
+	for (int skipped = 0; skipped <= MAX_SKIPPED; skipped++) {
+		struct naming_rule rule = { .skipped = skipped };
+
+		rule.named = find_named(naming, skipped, &rule.by_values);
+		rule.count = (uint32_t)__builtin_popcountll(rule.named);
+		if (rule.count > best.count)
+			best = rule;
+	}
+	return best;
+}
+
+// True if enough members have names. Short forms may have been found by chance: all members have one, each its own.
+static bool is_good_rule(const struct naming *naming, const struct naming_rule *rule)
+{
+	if (rule->count < MIN_NAMED)
+		return false;
+	return naming->is_short ? rule->count == naming->members && rule->by_values == rule->count
+				: rule->count * 2 >= naming->members;
 }
 
 // The pointee of a member's pointer at an offset of the union. @param has_slot  false: there is no pointer
@@ -160,9 +208,7 @@ static struct heap_error *try_number(struct naming *naming, uint32_t number,
 {
 	const struct heap_types *types = naming->inference->layouts.types;
 	const struct union_number *own = &choice->numbers[number];
-	uint32_t most = 0;
-	uint64_t named = 0;
-	int best = 0;
+	struct naming_rule rule;
 
 	if (own->is_in_union || types->types[own->type].kind != HEAP_TYPE_ENUM || own->size == 0 ||
 	    own->size > 8)
@@ -171,19 +217,16 @@ static struct heap_error *try_number(struct naming *naming, uint32_t number,
 	naming->values = types->types[own->type].members < MAX_VALUES
 				 ? types->types[own->type].members
 				 : MAX_VALUES;
-	for (int skipped = 0; skipped <= MAX_SKIPPED; skipped++) {
-		uint64_t found = find_named(naming, skipped);
-
-		if ((uint32_t)__builtin_popcountll(found) <= most)
-			continue;
-		most = (uint32_t)__builtin_popcountll(found);
-		named = found;
-		best = skipped;
+	naming->is_short = false;
+	rule = find_rule(naming);
+	if (!is_good_rule(naming, &rule)) {
+		naming->is_short = true;
+		rule = find_rule(naming);
 	}
-	if (most < MIN_NAMED || most * 2 < naming->members)
+	if (!is_good_rule(naming, &rule))
 		return NULL;
 	choice->named_tag = number;
-	return list_pointees(naming, named, best, choice);
+	return list_pointees(naming, rule.named, rule.skipped, choice);
 }
 
 struct heap_error *union_names_find(const struct inference *inference, struct union_choice *choice)

@@ -8,6 +8,8 @@
  *	enum kind { NODE_CALL, NODE_UNARY, NODE_RETURN, ... };
  *	struct node { enum kind kind; union { struct { ... } call; struct { ... } unary; struct node *result; }; };
  *
+ * Names may be short: INT, STR and LIST name i, s and l, if all members have such a name, each of one enumerator.
+ *
  * If several members have such names, the tag tells which of them holds, where no block has taught it (union_tags.h):
  * for those values that name none, one of the members that no value names does.
  */
