@@ -97,6 +97,7 @@ $floor{storage} = [100, 100];    # values in raw bytes, and ones with which othe
 $floor{headed} = [100, 100];    # arrays behind a header, with room for more
 $floor{rules} = [100, 100];    # tables of one function in an array, and structs of one size, each in a branch of its own
 $floor{torrents} = [100, 98.5];    # members of a union with single letters for names; texts of 7 letters behind a number
+$floor{objects} = [100, 100];    # a struct that is no more than what others begin with
 my $repeats = 5;
 my %sum;
 

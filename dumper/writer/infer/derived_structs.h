@@ -27,4 +27,17 @@ struct inference;
 struct layout_claim derived_structs_extend(const struct inference *inference, heap_object_id object,
 					   const struct layout_claim *claim, enum layout_fit fit);
 
+/**
+ * Likewise for a block of the base's very size: a struct may have no more than its base, but a type of its own.
+ *
+ *	struct blob { struct object object; };
+ *
+ * Several larger structs begin with the base. The code that allocates the block handles that struct alone, of those that are a
+ * base and nothing more; where no such code is known, it is the only one. Thread-safe.
+ *
+ * @return @p claim, if it is another than that the block is one base, or there is no such struct
+ */
+struct layout_claim derived_structs_wrap(const struct inference *inference, heap_object_id object,
+					 const struct layout_claim *claim);
+
 #endif

@@ -174,6 +174,7 @@ struct heap_error *inference_apply_pointer(struct inference *inference, heap_typ
 	if (claim.fit == LAYOUT_EXACT &&
 	    inference_is_ambiguous(inference, claim.type, pointer->target))
 		claim.fit = LAYOUT_NONE;
+	claim = derived_structs_wrap(inference, pointer->target, &claim);
 	if (claim.fit == LAYOUT_NONE &&
 	    smaller_targets_may_be(inference, pointee, pointer->interior, pointer->target))
 		HEAP_TRY(smaller_targets_claim(inference, pointee, pointer));
@@ -389,6 +390,7 @@ void inference_foresee(const struct inference *inference, struct typed_edge *edg
 		edge->type = row_element(inference, edge->slots->pointee);
 		return;
 	}
+	claim = derived_structs_wrap(inference, pointer.target, &claim);
 	edge->is_claim = true;
 	edge->rank = (uint8_t)rank_of(claim.fit, &pointer);
 	edge->type = claim.type;
