@@ -79,6 +79,7 @@ my %least = (
     optimizer => 80,
     orphans => 0,
     parser => 95,
+    ports => 100,
     queries => 82,
     radix => 65,
     recycled => 90,

@@ -98,6 +98,7 @@ $floor{headed} = [100, 100];    # arrays behind a header, with room for more
 $floor{rules} = [100, 100];    # tables of one function in an array, and structs of one size, each in a branch of its own
 $floor{torrents} = [100, 98.5];    # members of a union with single letters for names; texts of 7 letters behind a number
 $floor{objects} = [100, 100];    # a struct that is no more than what others begin with
+$floor{ports} = [100, 100];    # pointers to the second of two structs, that are known before those to the first
 my $repeats = 5;
 my %sum;
 

@@ -493,6 +493,19 @@ static bool is_to_element(const struct inference *inference, heap_object_id obje
 	       !content_contradicts(inference, &content, lead->type);
 }
 
+// True if contents say that a lead is to such an element: the first one has pointers of its own.
+static bool has_element_before(const struct inference *inference, heap_object_id object,
+			       const struct lead *lead, uint64_t *words)
+{
+	struct content content;
+
+	return is_array(inference, object, lead) && has_pointers(&inference->layouts, lead->type) &&
+	       is_to_element(inference, object, lead, words) &&
+	       content_read_value(inference, object, 0, lead->type, words, &content) &&
+	       content_score(inference, &content, lead->type, 1) > 0 &&
+	       !is_linked(inference, object, lead) && !is_doubly_linked(inference, object, lead);
+}
+
 static enum reading read_block(const struct inference *inference, heap_object_id object,
 			       const struct lead *lead, uint64_t *words)
 {
@@ -512,6 +525,8 @@ static enum reading read_block(const struct inference *inference, heap_object_id
 		return READING_EMBEDDED;
 	if (lead->is_plain)
 		return read_plain(inference, object, lead, words);
+	if (has_element_before(inference, object, lead, words))
+		return READING_EMBEDDED;
 	if (layouts_fit(layouts, lead->type, size - lead->offset,
 			layouts_slack(layouts, size - lead->offset))
 			    .fit != LAYOUT_NONE ||
