@@ -18,18 +18,22 @@ struct finding {
 	struct heap_error *error;
 };
 
-static bool add_slot(void *context, uint64_t offset, heap_type_id pointer)
+static bool add_slot(void *context, const struct heap_pointer_place *place)
 {
 	struct finding *finding = context;
+	const struct heap_types *types = finding->types;
+	heap_type_id pointee = heap_types_strip(types, types->types[place->pointer].target);
 
-	if (finding->found.count == MAX_SLOTS || offset >= finding->end)
+	if (finding->found.count == MAX_SLOTS || place->offset >= finding->end)
 		return false;
 	finding->error = heap_array_append(
 		&finding->found,
 		(struct heap_slot){
-			.offset = offset,
-			.pointee = heap_types_strip(finding->types,
-						    finding->types->types[pointer].target),
+			.offset = place->offset,
+			.pointee = pointee,
+			// What may be a text of any length has its first letters in the bytes.
+			.may_be_bytes = place->beside_bytes &&
+					heap_types_has_members(&types->types[pointee]),
 		});
 	return !finding->error;
 }
@@ -84,7 +88,7 @@ static bool find_slots(const struct heap_types *types, heap_type_id type, struct
 {
 	struct finding finding = { .types = types, .end = end_of_slots(types, type) };
 
-	heap_types_visit_pointers(types, type, add_slot, &finding);
+	heap_types_visit_places(types, type, add_slot, &finding);
 	if (finding.error) {
 		heap_error_destroy(finding.error);
 		heap_array_deinit(&finding.found);

@@ -17,6 +17,7 @@
 struct heap_slot {
 	uint64_t offset;
 	heap_type_id pointee; /**< stripped; HEAP_NO_TYPE for void * */
+	bool may_be_bytes; /**< leads to a struct, but bytes of its union may hold in its place */
 };
 
 struct heap_slots {

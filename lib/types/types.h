@@ -251,6 +251,18 @@ bool heap_types_visit_pointers(const struct heap_types *types, heap_type_id type
 			       bool (*visit)(void *context, uint64_t offset, heap_type_id pointer),
 			       void *context);
 
+/** A pointer inside a type. */
+struct heap_pointer_place {
+	uint64_t offset;
+	heap_type_id pointer; /**< its (stripped) type */
+	bool beside_bytes; /**< a member of a union whose other members include a longer array of numbers */
+};
+
+/** Like heap_types_visit_pointers(), and tells more of each. */
+bool heap_types_visit_places(const struct heap_types *types, heap_type_id type,
+			     bool (*visit)(void *context, const struct heap_pointer_place *place),
+			     void *context);
+
 /**
  * True if a struct ends in a flexible array: the last member is an array without length, or of length
  * 0 or 1, as before C99, or of more than 1 GiB, which no block has; or a union of such arrays, which has the

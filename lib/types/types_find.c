@@ -13,6 +13,8 @@ enum {
 	NAME_MAX_BYTES = 4096,   // of a type's formatted name; longer names are cut
 	DEPTH_MAX = 64,          // nested values; more is damage
 	FRUITLESS_MAX = 1 << 20, // values without a pointer in a row; more is damage
+	POINTER_SIZE = 8,        // bytes
+	STORAGE_DEPTH = 4,       // structs around an array of bytes
 };
 
 // --- by name -------------------------------------------------------------------------------
@@ -200,8 +202,10 @@ heap_type_id heap_types_find(const struct heap_types *types, const char *name, h
 struct walk {
 	const struct heap_types *types;
 	bool (*visit)(void *context, uint64_t offset, heap_type_id pointer);
+	bool (*visit_place)(void *context, const struct heap_pointer_place *place);
 	void *context;
-	bool found; // a pointer, since it was last cleared
+	bool beside_bytes; // the next member is in a union with bytes that are longer than a pointer
+	bool found;        // a pointer, since it was last cleared
 	uint32_t fruitless;
 };
 
@@ -225,23 +229,68 @@ static bool walk_array(struct walk *walk, const struct heap_type *type, uint64_t
 	return true;
 }
 
+// True for an array of numbers that is longer than a pointer, also if a struct has nothing else.
+static bool is_storage(const struct heap_types *types, heap_type_id id)
+{
+	uint64_t size = heap_types_size(types, id);
+
+	for (int depth = 0; size > POINTER_SIZE && depth < STORAGE_DEPTH; depth++) {
+		const struct heap_type *type = &types->types[heap_types_strip(types, id)];
+
+		if (type->kind == HEAP_TYPE_ARRAY) {
+			heap_type_id element = heap_types_strip(types, type->target);
+
+			return types->types[element].kind == HEAP_TYPE_BASE ||
+			       types->types[element].kind == HEAP_TYPE_ENUM;
+		}
+		if (!heap_types_has_members(type) || type->members == 0)
+			return false;
+		id = types->members[type->first_member].type;
+		if (heap_types_size(types, id) != size)
+			return false;
+	}
+	return false;
+}
+
+static bool has_storage(const struct heap_types *types, const struct heap_type *type)
+{
+	for (uint32_t i = 0; type->kind == HEAP_TYPE_UNION && i < type->members; i++) {
+		if (is_storage(types, types->members[type->first_member + i].type))
+			return true;
+	}
+	return false;
+}
+
 static bool walk_members(struct walk *walk, const struct heap_type *type, uint64_t offset,
 			 int depth)
 {
 	const struct heap_member *members = &walk->types->members[type->first_member];
+	bool beside_bytes = walk->visit_place && has_storage(walk->types, type);
 
-	for (uint32_t i = 0; i < type->members; i++)
+	for (uint32_t i = 0; i < type->members; i++) {
+		walk->beside_bytes = beside_bytes;
 		if (!(members[i].flags & (HEAP_MEMBER_VIRTUAL_BASE | HEAP_MEMBER_BIT_FIELD)) &&
 		    !walk_type(walk, members[i].type, offset + members[i].offset, depth + 1))
 			return false;
+	}
 	return true;
+}
+
+static bool call(const struct walk *walk, heap_type_id pointer, uint64_t offset, bool beside_bytes)
+{
+	return walk->visit_place ? walk->visit_place(walk->context,
+						     &(struct heap_pointer_place){ offset, pointer,
+										   beside_bytes })
+				 : walk->visit(walk->context, offset, pointer);
 }
 
 static bool walk_type(struct walk *walk, heap_type_id id, uint64_t offset, int depth)
 {
 	heap_type_id stripped = heap_types_strip(walk->types, id);
 	const struct heap_type *type = &walk->types->types[stripped];
+	bool beside_bytes = walk->beside_bytes;
 
+	walk->beside_bytes = false;
 	// Structs that each contain the next one twice would take exponential time.
 	if (depth > DEPTH_MAX || walk->fruitless++ > FRUITLESS_MAX)
 		return true;
@@ -250,7 +299,7 @@ static bool walk_type(struct walk *walk, heap_type_id id, uint64_t offset, int d
 	case HEAP_TYPE_REFERENCE:
 		walk->found = true;
 		walk->fruitless = 0;
-		return walk->visit(walk->context, offset, stripped);
+		return call(walk, stripped, offset, beside_bytes);
 	case HEAP_TYPE_ARRAY:
 		return walk_array(walk, type, offset, depth);
 	case HEAP_TYPE_STRUCT:
@@ -267,6 +316,15 @@ bool heap_types_visit_pointers(const struct heap_types *types, heap_type_id type
 			       void *context)
 {
 	struct walk walk = { .types = types, .visit = visit, .context = context };
+
+	return walk_type(&walk, type, 0, 0);
+}
+
+bool heap_types_visit_places(const struct heap_types *types, heap_type_id type,
+			     bool (*visit)(void *context, const struct heap_pointer_place *place),
+			     void *context)
+{
+	struct walk walk = { .types = types, .visit_place = visit, .context = context };
 
 	return walk_type(&walk, type, 0, 0);
 }

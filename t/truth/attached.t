@@ -21,6 +21,7 @@ my $table = Judge::heading();
 # repeated: only void pointers lead to items.
 # letters: only void pointers lead to records.
 # queries: nothing but functions that cast their parameter without a variable tells of constants.
+# stash: nothing tells what bytes of a union hold.
 # thirds: only numbers lead to numbers.
 # tries: nothing tells what flagged pointers lead to.
 # versions: nothing tells a number behind a header from one in a struct.
@@ -100,6 +101,7 @@ my %least = (
     slices => 99.5,
     slots => 98,
     solver => 99,
+    stash => 69,
     storage => 100,
     store => 95,
     tables => 99.9,

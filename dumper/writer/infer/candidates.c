@@ -137,6 +137,18 @@ static void add_alternative(const struct inference *inference, const struct hint
 		candidate->alternative = true;
 }
 
+// True for a hint of a union's pointer whose place bytes may have instead, if no contents can tell.
+static bool is_unproven(const struct inference *inference, const struct hint *hint)
+{
+	const struct heap_slots *slots =
+		hint->may_be_bytes
+			? heap_slot_table_get(&inference->layouts.slots,
+					      layouts_strip(&inference->layouts, hint->type))
+			: NULL;
+
+	return slots && slots->count == 0;
+}
+
 void candidates_add_hinted(const struct inference *inference, heap_object_id object,
 			   struct candidates *candidates)
 {
@@ -144,6 +156,8 @@ void candidates_add_hinted(const struct inference *inference, heap_object_id obj
 	     at = inference->hints.list[at].next) {
 		const struct hint *hint = &inference->hints.list[at];
 
+		if (is_unproven(inference, hint))
+			continue;
 		if (hint->either)
 			add_alternative(inference, hint, object, candidates);
 		if (layouts_is_compound(&inference->layouts, hint->type))

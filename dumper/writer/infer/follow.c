@@ -27,9 +27,12 @@ HEAP_MUST_CHECK
 static struct heap_error *hint_at_all(struct inference *inference, const struct heap_slot *slots,
 				      uint32_t count, const struct pointer *pointer)
 {
+	struct pointer one = *pointer;
+
 	for (uint32_t i = 0; i < count; i++) {
+		one.may_be_bytes = slots[i].may_be_bytes;
 		if (slots[i].pointee != HEAP_NO_TYPE)
-			HEAP_TRY(hints_add(inference, slots[i].pointee, pointer, true));
+			HEAP_TRY(hints_add(inference, slots[i].pointee, &one, true));
 	}
 	return NULL;
 }
@@ -292,7 +295,7 @@ static struct heap_error *apply_all(struct inference *inference, const struct he
 	behind.interior -= prefix;
 	if (count > 1)
 		narrow(inference, pointer, offset, &slots, &count);
-	if (count > 1 || slots->pointee == HEAP_NO_TYPE) {
+	if (count > 1 || slots->pointee == HEAP_NO_TYPE || slots->may_be_bytes) {
 		struct union_pointee pointee;
 
 		HEAP_TRY(union_tags_ask(inference, pointer, offset, &pointee));
@@ -302,7 +305,7 @@ static struct heap_error *apply_all(struct inference *inference, const struct he
 			return apply_meant(inference, &pointee, &behind);
 		}
 	}
-	if (count == 1)
+	if (count == 1 && !slots->may_be_bytes)
 		return apply_one(inference, slots->pointee, offset, &behind);
 	return hint_at_all(inference, slots, count, &behind);
 }
@@ -365,6 +368,7 @@ void inference_foresee(const struct inference *inference, struct typed_edge *edg
 
 	edge->is_futile = rank < RANK_EXACT || pointer.interior < prefix;
 	if (edge->is_futile || edge->count != 1 || edge->slots->pointee == HEAP_NO_TYPE ||
+	    edge->slots->may_be_bytes ||
 	    enum_tags_have(&inference->enum_tags,
 			   layouts_strip(&inference->layouts, edge->slots->pointee)) ||
 	    !layouts_is_start(pointer.interior - prefix) ||

@@ -203,6 +203,7 @@ struct heap_error *hints_add(struct inference *inference, heap_type_id type,
 		.count = 1,
 		.either = either,
 		.is_passing = pointer->is_passing,
+		.may_be_bytes = pointer->may_be_bytes,
 	};
 	uint32_t same;
 	int few;
@@ -214,6 +215,7 @@ struct heap_error *hints_add(struct inference *inference, heap_type_id type,
 	if (same != NO_HINT) {
 		inference->hints.list[same].count++;
 		inference->hints.list[same].is_passing &= pointer->is_passing;
+		inference->hints.list[same].may_be_bytes &= pointer->may_be_bytes;
 		return NULL;
 	}
 	if (inference->hints.count == inference->hints.capacity)
@@ -479,6 +481,7 @@ heap_type_id hints_find_text(const struct inference *inference, heap_object_id o
 struct weak_claim {
 	struct layout_claim claim;
 	bool either;
+	bool may_be_bytes;
 	bool is_read;   // a pointer into the middle of a text that is being read
 	uint32_t count; // slots
 };
@@ -539,7 +542,8 @@ static bool make_weak_claim(const struct inference *inference, const struct hint
 	if (is_read)
 		claim = (struct layout_claim){ LAYOUT_TEXT, hint->type,
 					       inference_size(inference, object) };
-	*result = (struct weak_claim){ claim, hint->either, is_read, hint->count };
+	*result = (struct weak_claim){ claim, hint->either, hint->may_be_bytes, is_read,
+				       hint->count };
 	return claim.fit != LAYOUT_NONE;
 }
 
@@ -826,6 +830,9 @@ static int weigh(const struct inference *inference, const struct content *conten
 	if (!may_begin_with(inference, content, &weak->claim))
 		return -1;
 	score = content_score(inference, content, weak->claim.type, weak->claim.elements);
+	// Bytes in a union may hold any pointer. Contents that anything may have do not tell that it is the union's own.
+	if (weak->may_be_bytes && score <= 0)
+		return -1;
 	return score < 0 && is_text && content_is_text_and_rest(inference, content, size)
 		       ? TEXT_SCORE
 		       : score;

@@ -23,9 +23,11 @@ struct hint {
 	heap_object_id object;
 	heap_type_id type;
 	uint32_t interior;       /**< in bytes, behind the block's prefix */
-	uint32_t count : 30;     /**< slots that said so */
+	uint32_t count : 29;     /**< slots that said so */
 	uint32_t either : 1;     /**< a union's: this or another of its members */
 	uint32_t is_passing : 1; /**< all of these are local variables */
+	uint32_t
+		may_be_bytes : 1; /**< all of these are in unions with bytes that may hold instead */
 };
 
 /** A hash table of the hints on blocks that have more than a few. */

@@ -185,12 +185,18 @@ static struct heap_error *follow_roots(struct inference *inference)
 						 value.held.address, edge->offset, edge->target));
 		if (heap_repetition_has_slots(value.repetition) &&
 		    held_parts_has(inference->held, &value.held, edge->offset))
-			HEAP_TRY(inference_follow(
-				inference, value.repetition, edge->offset,
-				&(struct pointer){ edge->target, edge->interior,
-						   root->kind == HEAP_ROOT_LOCAL, true, value.type,
-						   root->address, is_variable(inference, root) },
-				&edge->flags));
+			HEAP_TRY(
+				inference_follow(inference, value.repetition, edge->offset,
+						 &(struct pointer){
+							 .target = edge->target,
+							 .interior = edge->interior,
+							 .local = root->kind == HEAP_ROOT_LOCAL,
+							 .is_sure = true,
+							 .holder_type = value.type,
+							 .holder = root->address,
+							 .is_passing = is_variable(inference, root),
+						 },
+						 &edge->flags));
 	}
 	return NULL;
 }

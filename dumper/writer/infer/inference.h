@@ -139,6 +139,7 @@ struct pointer {
 	heap_type_id holder_type;
 	uint64_t holder; /**< where that value begins; 0: unknown */
 	bool is_passing; /**< a local variable itself, no member of one: code looks at a place for a while */
+	bool may_be_bytes; /**< a union's, of which bytes may hold instead: see struct heap_slot */
 };
 
 /** The kind of a block. */

@@ -50,12 +50,14 @@ struct heap_error *pools_follow(struct inference *inference, const struct heap_p
 		progress_step();
 		if (slot >= end)
 			break;
-		HEAP_TRY(inference_follow(
-			inference, repetition, offset,
-			&(struct pointer){ snapshot->edge_target[i], snapshot->edge_interior[i],
-					   false, false, part->type, address + offset / size * size,
-					   false },
-			&snapshot->edge_flags[i]));
+		HEAP_TRY(inference_follow(inference, repetition, offset,
+					  &(struct pointer){
+						  .target = snapshot->edge_target[i],
+						  .interior = snapshot->edge_interior[i],
+						  .holder_type = part->type,
+						  .holder = address + offset / size * size,
+					  },
+					  &snapshot->edge_flags[i]));
 	}
 	return NULL;
 }

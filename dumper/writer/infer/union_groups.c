@@ -308,7 +308,8 @@ static void add_alternatives(const struct inference *inference, const struct hea
 			     struct sighting *sighting)
 {
 	for (uint32_t i = first; i < end; i++) {
-		tally->is_open |= slots->list[i].pointee == HEAP_NO_TYPE;
+		tally->is_open |=
+			slots->list[i].pointee == HEAP_NO_TYPE || slots->list[i].may_be_bytes;
 		if (add_alternative(tally, slots->list[i].pointee) == tally->declared)
 			tally->declared++;
 	}
