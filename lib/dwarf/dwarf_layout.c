@@ -22,6 +22,7 @@ struct search {
 	const struct heap_dwarf_code_unit *unit;
 	uint64_t function_place; // of the function that is not inlined
 	const char *function;    // whose scope is being searched
+	bool is_inlined;         // that is a copy, inside another
 	struct heap_dwarf_layout_expression frame_base;
 	uint32_t nowhere;
 	struct heap_dwarf_layout *layout;
@@ -264,8 +265,8 @@ static void find_frame_base(struct search *search, uint64_t function)
 // --- variables -------------------------------------------------------------------------------
 
 static void add_variable(struct search *search, const struct heap_dwarf_description *entry,
-			 const struct heap_dwarf_location *location, uint64_t call,
-			 bool is_alternative)
+			 const struct heap_dwarf_location *location, bool is_parameter,
+			 uint64_t call, bool is_alternative)
 {
 	struct heap_dwarf_layout *layout = search->layout;
 	struct heap_dwarf_layout_variable variable = {
@@ -276,6 +277,7 @@ static void add_variable(struct search *search, const struct heap_dwarf_descript
 		.type = entry->type,
 		.call = call,
 		.is_alternative = is_alternative,
+		.may_be_unset = search->is_inlined && !is_parameter && location->is_default,
 		.frame_base = search->frame_base,
 	};
 
@@ -301,7 +303,7 @@ static void add_nowhere(struct search *search, const struct heap_dwarf_descripti
 		worked(search, heap_array_append(&search->layout->variables, variable));
 }
 
-static void add_variables(struct search *search, uint64_t place)
+static void add_variables(struct search *search, uint64_t place, bool is_parameter)
 {
 	struct heap_dwarf_location_list list;
 	struct heap_dwarf_description entry;
@@ -312,14 +314,15 @@ static void add_variables(struct search *search, uint64_t place)
 		return;
 	location = choose(search, &list);
 	if (location)
-		add_variable(search, &entry, location, 0, false);
+		add_variable(search, &entry, location, is_parameter, 0, false);
 
 	bool has_one = false;
 
 	for (size_t i = 0; !location && i < list.count; i++) {
 		if (!may_end_at_call(search, &list.locations[i]))
 			continue;
-		add_variable(search, &entry, &list.locations[i], list.locations[i].high, has_one);
+		add_variable(search, &entry, &list.locations[i], is_parameter,
+			     list.locations[i].high, has_one);
 		has_one = true;
 	}
 	if (!location && !has_one)
@@ -335,7 +338,8 @@ static void search_variables(struct search *search, uint32_t index)
 
 	for (uint32_t i = scope->first_variable; i < scope->end_variable; i++)
 		if (unit->variables[i].scope == index)
-			add_variables(search, unit->variables[i].place);
+			add_variables(search, unit->variables[i].place,
+				      unit->variables[i].is_parameter);
 }
 
 static void enter_function(struct search *search, uint64_t place)
@@ -367,8 +371,10 @@ static void search_scopes(struct search *search)
 			search->function_place = scope->place;
 			find_frame_base(search, scope->place);
 		}
-		if (scope->kind != HEAP_DWARF_CODE_BLOCK)
+		if (scope->kind != HEAP_DWARF_CODE_BLOCK) {
 			enter_function(search, scope->place);
+			search->is_inlined = scope->kind == HEAP_DWARF_CODE_INLINED;
+		}
 		if (*search->function)
 			search_variables(search, scopes[i]);
 	}
@@ -448,6 +454,7 @@ void heap_dwarf_layout_note(struct heap_dwarf_answers *cache,
 		heap_dwarf_answer_put(&writer, variable->type);
 		heap_dwarf_answer_put(&writer, variable->call);
 		heap_dwarf_answer_put(&writer, variable->is_alternative);
+		heap_dwarf_answer_put(&writer, variable->may_be_unset);
 		heap_dwarf_answer_put(&writer, variable->is_nowhere);
 		put_expression(&writer, variable->location);
 		put_expression(&writer, variable->frame_base);
@@ -495,6 +502,7 @@ static struct heap_error *read_layout(struct heap_dwarf_answer *answer,
 		variable->type = heap_dwarf_answer_next(answer);
 		variable->call = heap_dwarf_answer_next(answer);
 		variable->is_alternative = heap_dwarf_answer_next(answer);
+		variable->may_be_unset = heap_dwarf_answer_next(answer);
 		variable->is_nowhere = heap_dwarf_answer_next(answer);
 		variable->location = read_expression(answer, layout);
 		variable->frame_base = read_expression(answer, layout);

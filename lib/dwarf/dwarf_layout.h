@@ -33,6 +33,11 @@ struct heap_dwarf_layout_variable {
 	 */
 	uint64_t call;
 	bool is_alternative; /**< another such place of the variable before it; the first counts */
+	/**
+	 * A local variable of an inlined function that is in one place wherever it is in scope. Something else is there
+	 * until the code sets it.
+	 */
+	bool may_be_unset;
 	bool is_nowhere; /**< it is in scope, but in no place that is known; it has no location */
 	struct heap_dwarf_layout_expression location;
 	struct heap_dwarf_layout_expression frame_base; /**< of the function that is not inlined */

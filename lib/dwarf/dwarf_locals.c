@@ -165,6 +165,7 @@ static struct heap_error *add_local(struct evaluation *evaluation,
 		.file = strdup(variable->file),
 		.line = variable->line,
 		.type = variable->type,
+		.may_be_unset = variable->may_be_unset,
 	};
 	local->kind = HEAP_DWARF_LOCATION_NOWHERE;
 	if (is_placed)

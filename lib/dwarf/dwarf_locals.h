@@ -28,9 +28,10 @@ struct heap_dwarf_local {
 	char *function; /**< malloc'd: the (inlined) function whose variable it is */
 	char *file;     /**< malloc'd, "" if unknown: where it is declared */
 	uint32_t line;
-	uint64_t type; /**< place of its type's DIE (dwarf_units.h); 0 if it has none */
-	uint8_t kind;  /**< enum heap_dwarf_location_kind */
-	uint8_t reg;   /**< DWARF number */
+	uint64_t type;     /**< place of its type's DIE (dwarf_units.h); 0 if it has none */
+	uint8_t kind;      /**< enum heap_dwarf_location_kind */
+	uint8_t reg;       /**< DWARF number */
+	bool may_be_unset; /**< see struct heap_dwarf_layout_variable */
 	uint64_t address;
 	uint64_t value;
 };

@@ -432,10 +432,14 @@ static void layouts_out_of_range_are_not_recalled(void **state)
 		{ { 0, 0, 0 }, 3, false },                      // one too many
 		{ { 1, 0x50, 0, 0, 0, 0 }, 6, true },           // DW_OP_reg0
 		{ { UINT64_MAX, 0x50, 0, 0, 0, 0 }, 6, false }, // more operations than there are
-		{ { 0, 1, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0, 0, 0 }, 14, true },  // a variable named ""
-		{ { 0, 1, 9, 0, 0, 1, 2, 0, 0, 0, 0, 0, 0, 0 }, 14, false }, // string 9
-		{ { 0, 1, 0, 0, 0, 1, 2, 0, 0, 0, 0, 1, 0, 0 }, 14, false }, // operation 0 of none
-		{ { 0, 1, 0, 0, 0, 1, 2, 0, 0, 0, UINT64_MAX, 2, 0, 0 }, 14, false },
+		{ { 0, 1, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0, 0, 0, 0 },
+		  15,
+		  true }, // a variable named ""
+		{ { 0, 1, 9, 0, 0, 1, 2, 0, 0, 0, 0, 0, 0, 0, 0 }, 15, false }, // string 9
+		{ { 0, 1, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0, 1, 0, 0 },
+		  15,
+		  false }, // operation 0 of none
+		{ { 0, 1, 0, 0, 0, 1, 2, 0, 0, 0, 0, UINT64_MAX, 2, 0, 0 }, 15, false },
 		{ { 0, UINT64_MAX }, 2, false },
 	};
 

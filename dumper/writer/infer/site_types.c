@@ -185,12 +185,58 @@ static struct holder read_holder(struct capture *capture, struct module *module,
 	return (struct holder){ pointee, strcmp(local->name, "this") == 0 };
 }
 
+// True if a variable is one of those.
+static bool has_local(const struct heap_dwarf_locals *locals, const struct heap_dwarf_local *local)
+{
+	for (size_t i = 0; i < locals->count; i++) {
+		const struct heap_dwarf_local *other = &locals->locals[i];
+
+		if (other->type == local->type && other->line == local->line &&
+		    strcmp(other->name, local->name) == 0 &&
+		    strcmp(other->function, local->function) == 0)
+			return true;
+	}
+	return false;
+}
+
+// The variables where a call is.
+static void find_locals_at_call(struct module *module, uint64_t address,
+				struct heap_dwarf_locals *result)
+{
+	struct heap_dwarf_registers registers = { 0 };
+	struct heap_dwarf_locals_frame frame = {
+		.pc = address - module->bias - 1,
+		.bias = module->bias,
+		.registers = &registers,
+		.read = read_nothing,
+	};
+
+	make_registers(&registers);
+	module_locals(module, &frame, result);
+}
+
+// True if a function has been inlined behind the call that makes the block, and has not set that variable yet: compilers
+// say that it is in the register with the block even before.
+static bool is_unset(struct module *module, uint64_t call, const struct heap_dwarf_local *local)
+{
+	struct heap_dwarf_locals before = { 0 };
+	bool result;
+
+	if (!local->may_be_unset || local->kind != HEAP_DWARF_LOCATION_REGISTER)
+		return false;
+	find_locals_at_call(module, call, &before);
+	result = !has_local(&before, local);
+	heap_dwarf_locals_deinit(&before);
+	return result;
+}
+
 // The variable that has the result of a call at an address.
 //
+// @param call    where that returns to
 // @param in      registers that have it there: a bit for each, by DWARF number
 // @param stored  NULL, or where on the stack it is kept
-static struct holder find_holder(struct capture *capture, struct module *module, uint64_t address,
-				 uint32_t in, const struct machine_place *stored)
+static struct holder find_holder(struct capture *capture, struct module *module, uint64_t call,
+				 uint64_t address, uint32_t in, const struct machine_place *stored)
 {
 	struct heap_dwarf_registers registers = { 0 };
 	struct heap_dwarf_locals locals = { 0 };
@@ -210,7 +256,7 @@ static struct holder find_holder(struct capture *capture, struct module *module,
 		const struct heap_dwarf_local *local = &locals.locals[i];
 
 		if ((local->kind == HEAP_DWARF_LOCATION_REGISTER && local->reg < 32 &&
-		     (in >> local->reg & 1)) ||
+		     (in >> local->reg & 1) && !is_unset(module, call, local)) ||
 		    (stored && local->kind == HEAP_DWARF_LOCATION_MEMORY &&
 		     local->address == registers.value[stored->base] + (uint64_t)stored->offset)) {
 			const struct holder other = read_holder(capture, module, local);
@@ -322,8 +368,8 @@ static struct holder find_result(struct capture *capture, struct module *module,
 					 << machine_dwarf_register(HEAPSNAP_VALUE_RESULT);
 	struct machine_place place = { 0 };
 	bool stored = find_store(capture, address, &place);
-	struct holder result =
-		find_holder(capture, module, address, result_register, stored ? &place : NULL);
+	struct holder result = find_holder(capture, module, address, address, result_register,
+					   stored ? &place : NULL);
 	struct straight_code code = { 0 };
 
 	if (result.pointee == HEAP_NO_TYPE || result.is_receiver)
@@ -336,7 +382,7 @@ static struct holder find_result(struct capture *capture, struct module *module,
 			break;
 		if (code.in[i] == 0 && !is_stored)
 			continue;
-		next = find_holder(capture, module, address + i, code.in[i],
+		next = find_holder(capture, module, address, address + i, code.in[i],
 				   is_stored ? &code.place : NULL);
 		improve_at(&capture->snapshot.types, &result, &next);
 	}
