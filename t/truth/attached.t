@@ -72,6 +72,7 @@ my %least = (
     links => 99,
     lisp => 19,
     lowering => 99,
+    macros => 99.9,
     mailer => 99.9,
     markup => 99.9,
     models => 99,

@@ -31,6 +31,7 @@ enum {
 	CONFIRMED = 1,
 	DOUBTED = -1,
 	CONTRADICTED = -2,
+	UNSET_AGREEING = 2, // pointers, at least, where enums may have any value
 };
 
 struct check {
@@ -38,6 +39,7 @@ struct check {
 	const struct content *content;
 	uint32_t *left; // members that may still be visited
 	uint32_t *contradictions;
+	uint32_t *agreeing; // pointers; NULL: enums count, too, and pointers are not counted
 };
 
 void content_read(const struct inference *inference, heap_object_id object, uint64_t *words,
@@ -234,8 +236,9 @@ static int score_value(const struct check *check, uint64_t offset, heap_type_id 
 		return pointer_score(check, offset,
 				     layouts_strip(&check->inference->layouts, type->target));
 	case HEAP_TYPE_ENUM:
-		return layouts_is_enumerator(&check->inference->layouts, id, value,
-					     ~UINT64_C(0) >> (64 - 8 * type->size))
+		return check->agreeing ||
+				       layouts_is_enumerator(&check->inference->layouts, id, value,
+							     ~UINT64_C(0) >> (64 - 8 * type->size))
 			       ? 0
 			       : CONTRADICTED;
 	case HEAP_TYPE_BASE:
@@ -257,6 +260,9 @@ static int scalar_score(const struct check *check, uint64_t offset, heap_type_id
 	int score = score_value(check, offset, id);
 
 	*check->contradictions += score == CONTRADICTED;
+	if (check->agreeing && score >= 0 && layouts_is_pointer(&check->inference->layouts, id) &&
+	    check->content->words[offset / 8] != 0)
+		++*check->agreeing;
 	return score;
 }
 
@@ -532,7 +538,7 @@ static int score_contents(const struct inference *inference, const struct conten
 			  heap_type_id type, uint64_t elements, uint32_t *contradictions)
 {
 	uint32_t left = MAX_VISITS;
-	const struct check check = { inference, content, &left, contradictions };
+	const struct check check = { inference, content, &left, contradictions, NULL };
 
 	return inference->layouts.facts[type].is_flexible
 		       ? flexible_score(&check, type, elements - 1)
@@ -560,10 +566,20 @@ bool content_contradicts(const struct inference *inference, const struct content
 			 heap_type_id type)
 {
 	uint32_t left = MAX_VISITS, contradictions = 0;
-	const struct check check = { inference, content, &left, &contradictions };
+	const struct check check = { inference, content, &left, &contradictions, NULL };
 
 	type_score(&check, 0, type, 0);
 	return contradictions > 0;
+}
+
+int content_score_unset(const struct inference *inference, const struct content *content,
+			heap_type_id type)
+{
+	uint32_t left = MAX_VISITS, contradictions = 0, agreeing = 0;
+	const struct check check = { inference, content, &left, &contradictions, &agreeing };
+	int score = type_score(&check, 0, type, 0);
+
+	return contradictions > 0 || agreeing < UNSET_AGREEING ? -1 : score;
 }
 
 // The length of the text that contents begin with: up to a NUL, or @p limit. UINT64_MAX: they begin with none.

@@ -52,6 +52,13 @@ bool content_is_zero(const struct content *content, uint64_t offset, uint64_t si
 bool content_contradicts(const struct inference *inference, const struct content *content,
 			 heap_type_id type);
 
+/**
+ * Scores a block's words for one value of a struct whose enums the program may never have set, so that old bytes are
+ * there: several pointers have to agree, and nothing else may contradict. Below 0 otherwise.
+ */
+int content_score_unset(const struct inference *inference, const struct content *content,
+			heap_type_id type);
+
 /** Reads a block's first words. @param words  [CONTENT_WORDS + 1] the caller's */
 void content_read(const struct inference *inference, heap_object_id object, uint64_t *words,
 		  struct content *result);

@@ -66,14 +66,20 @@ static bool is_vague(const struct inference *inference, heap_type_id type)
 }
 
 // How well a block may be of a type; less than 0: it may not. A larger block has to agree better.
+//
+// @param unset  enums may have old bytes, as members that the program does not use have them
 static int score(const struct inference *inference, const struct layout_claim *claim,
-		 heap_object_id target, const struct content *content)
+		 heap_object_id target, const struct content *content, bool unset)
 {
 	int result;
 
 	if (claim->fit == LAYOUT_NONE || is_vague(inference, claim->type) ||
 	    hints_ask(inference, target, claim->type) == VERDICT_AGAINST)
 		return -1;
+	if (unset)
+		return claim->fit == LAYOUT_EXACT
+			       ? content_score_unset(inference, content, claim->type)
+			       : -1;
 	result = content_score(inference, content, claim->type, claim->elements);
 	return claim->fit == LAYOUT_SLACK ? result - 1 : result;
 }
@@ -81,14 +87,15 @@ static int score(const struct inference *inference, const struct layout_claim *c
 // Chooses among the casts of one struct, [first, end): the best one.
 static struct void_cast_choice choose(const struct inference *inference,
 				      const struct void_casts *casts, uint32_t first, uint32_t end,
-				      heap_object_id target, const struct content *content)
+				      heap_object_id target, const struct content *content,
+				      bool unset)
 {
 	struct void_cast_choice result = { .claim = { LAYOUT_NONE, HEAP_NO_TYPE, 0 } };
 	int best = -1;
 
 	for (uint32_t i = first; i < end; i++) {
 		struct layout_claim claim = fit(inference, casts->types[i], target);
-		int found = score(inference, &claim, target, content);
+		int found = score(inference, &claim, target, content, unset);
 		bool is_equal = claim.fit == result.claim.fit && found == best;
 		bool is_better = claim.fit < result.claim.fit ||
 				 (claim.fit == result.claim.fit && found > best);
@@ -106,20 +113,34 @@ static struct void_cast_choice choose(const struct inference *inference,
 	return result;
 }
 
-struct void_cast_choice void_casts_choose(const struct inference *inference,
-					  const struct void_casts *casts, heap_object_id target,
-					  uint64_t *words)
+// Chooses among the casts of the innermost struct that has any for the target.
+static struct void_cast_choice choose_innermost(const struct inference *inference,
+						const struct void_casts *casts,
+						heap_object_id target,
+						const struct content *content, bool unset)
 {
 	struct void_cast_choice result = { .claim = { LAYOUT_NONE, HEAP_NO_TYPE, 0 } };
-	struct content content;
 
-	content_read(inference, target, words, &content);
 	for (uint32_t first = 0, end; first < casts->count && result.claim.fit == LAYOUT_NONE;
 	     first = end) {
 		for (end = first; end < casts->count && casts->depths[end] == casts->depths[first];)
 			end++;
-		result = choose(inference, casts, first, end, target, &content);
+		result = choose(inference, casts, first, end, target, content, unset);
 	}
+	return result;
+}
+
+struct void_cast_choice void_casts_choose(const struct inference *inference,
+					  const struct void_casts *casts, heap_object_id target,
+					  uint64_t *words)
+{
+	struct void_cast_choice result;
+	struct content content;
+
+	content_read(inference, target, words, &content);
+	result = choose_innermost(inference, casts, target, &content, false);
+	if (result.claim.fit == LAYOUT_NONE)
+		result = choose_innermost(inference, casts, target, &content, true);
 	if (result.is_ambiguous)
 		result.claim = (struct layout_claim){ LAYOUT_NONE, HEAP_NO_TYPE, 0 };
 	return result;
