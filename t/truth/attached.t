@@ -162,7 +162,7 @@ for my $name (sort keys %least) {
 
 # Functions begin anywhere where gcc does not optimize, so that callbacks are no multiples of 8.
 for my $name (qw(tables toolkit workers)) {
-    judge($name, 'gcc-O0', 99.9);
+    judge($name, 'gcc-O0', $least{$name});
 }
 # A variable may be in one register for all of an inlined call, and only there.
 # And clang puts static memory in place of blocks, and static pointers of one function in registers.
