@@ -136,12 +136,25 @@ static void take_text_options(int count, char *const *words, int *at,
 		(*at)++;
 }
 
+// True for a filter with what follows it in one word, as in quotes.
+static bool is_quoted_whole(const char *word)
+{
+	CLEANUP_FREE char *name = strndup(word, strcspn(word, " "));
+
+	return strchr(word, ' ') && name && heap_filter_is_name(name);
+}
+
 HEAP_MAKES_ERROR
 static struct heap_error *no_filter(const struct heap_types *types, const char *name)
 {
 	if (heap_types_find(types, name, HEAP_NO_TYPE) != HEAP_NO_TYPE)
 		return heap_error_create(HEAP_ERROR_ARGUMENT,
 					 "%s: no such filter; did you mean type %s?", name, name);
+
+	if (is_quoted_whole(name))
+		return heap_error_create(HEAP_ERROR_ARGUMENT,
+					 "%s: no such filter; did you mean it without the quotes?",
+					 name);
 
 	struct heap_nearest nearest;
 

@@ -40,6 +40,7 @@ my @mistakes = (
     ['roots --min much',   '--min much: not a size such as 64, 4K or 1M', 2],
     # Filters, and names in them.
     ['find typ node',       'typ: no such filter; did you mean type?', 2],
+    ['find "type node"',    'type node: no such filter; did you mean it without the quotes?', 2],
     ['find table',          'table: no such filter; did you mean type table?', 2],
     ['find evidence vtabel', 'evidence vtabel: not one of none, declared, vtable, pointer, embedding, site, vote, pool, tag, methods, shape, cast; did you mean vtable?', 2],
     ['find type tabel',     'tabel: no such type in the snapshot; did you mean struct table?', 1],
