@@ -115,6 +115,11 @@ $(DUMPER) $(TRACER): SANITIZERS :=
 $(DUMPER) $(TRACER): FLAGS += -fPIC -fvisibility=hidden -DHEAPSNAP_BUILD -ftls-model=initial-exec \
 	-fno-stack-protector -fno-builtin-malloc -fno-builtin-calloc
 
+# malloc must jump to its slow paths, whose caller is its own then (dumper/alloc/blocks.h): else they do not know the
+# frame, and sites stay in wrappers. Compilers do that neither at -O0 nor, gcc, at -O1.
+JUMPS := $(if $(filter-out -O0,$(filter -O%,$(CFLAGS))),,-O1) -foptimize-sibling-calls
+$(DUMPER) $(TRACER): override CFLAGS += $(JUMPS)
+
 $(TRACER): FLAGS += -DHEAPSNAP_UNTRACKED
 
 $(BUILD)/untracked/%.o: dumper/%.c
