@@ -517,7 +517,9 @@ static enum reading read_block(const struct inference *inference, heap_object_id
 	if (has_whole(layouts, lead->type, lead->offset, size) ||
 	    may_be_alternative(layouts, lead, size))
 		return READING_EMBEDDED;
-	if (is_measured(inference, object, lead) && !is_to_element(inference, object, lead, words))
+	// A header that slots lead to is more than a prefix.
+	if (lead->header == 0 && is_measured(inference, object, lead) &&
+	    !is_to_element(inference, object, lead, words))
 		return READING_MEASURED;
 	if (!inference_has_sites(inference) && !find_table(inference, object, lead) &&
 	    !is_linked(inference, object, lead) && !is_doubly_linked(inference, object, lead) &&
