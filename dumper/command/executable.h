@@ -20,7 +20,7 @@ struct executable {
 	char *file; /**< the file that the kernel loads: the same, or a script's interpreter */
 };
 
-/** What a process runs, as far as heapsnap is concerned. */
+/** The machine that the program of a process is made for. */
 enum executable_kind {
 	EXECUTABLE_OWN,     /**< for this machine; also of which nothing may be read */
 	EXECUTABLE_NARROW,  /**< of 32 bits */

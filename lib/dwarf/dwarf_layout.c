@@ -264,25 +264,31 @@ static void find_frame_base(struct search *search, uint64_t function)
 
 // --- variables -------------------------------------------------------------------------------
 
-static void add_variable(struct search *search, const struct heap_dwarf_description *entry,
-			 const struct heap_dwarf_location *location, bool is_parameter,
-			 uint64_t call, bool is_alternative)
+static struct heap_dwarf_layout_variable begin_variable(const struct search *search,
+							const struct heap_dwarf_description *entry)
 {
-	struct heap_dwarf_layout *layout = search->layout;
-	struct heap_dwarf_layout_variable variable = {
+	return (struct heap_dwarf_layout_variable){
 		.name = entry->name,
 		.function = search->function,
 		.file = entry->file,
 		.line = entry->line,
 		.type = entry->type,
-		.call = call,
-		.is_alternative = is_alternative,
-		.may_be_unset = search->is_inlined && !is_parameter && location->is_default,
-		.frame_base = search->frame_base,
 	};
+}
+
+static void add_variable(struct search *search, const struct heap_dwarf_description *entry,
+			 const struct heap_dwarf_location *location, bool is_parameter,
+			 uint64_t call, bool is_alternative)
+{
+	struct heap_dwarf_layout *layout = search->layout;
+	struct heap_dwarf_layout_variable variable = begin_variable(search, entry);
 
 	if (layout->variables.count == MAX_VARIABLES)
 		return;
+	variable.call = call;
+	variable.is_alternative = is_alternative;
+	variable.may_be_unset = search->is_inlined && !is_parameter && location->is_default;
+	variable.frame_base = search->frame_base;
 	variable.location = add_expression(search, location);
 	worked(search, heap_array_append(&layout->variables, variable));
 }
@@ -290,15 +296,9 @@ static void add_variable(struct search *search, const struct heap_dwarf_descript
 // A variable that is used again may be said to be nowhere meanwhile, or always.
 static void add_nowhere(struct search *search, const struct heap_dwarf_description *entry)
 {
-	struct heap_dwarf_layout_variable variable = {
-		.name = entry->name,
-		.function = search->function,
-		.file = entry->file,
-		.line = entry->line,
-		.type = entry->type,
-		.is_nowhere = true,
-	};
+	struct heap_dwarf_layout_variable variable = begin_variable(search, entry);
 
+	variable.is_nowhere = true;
 	if (search->nowhere++ < MAX_NOWHERE && search->layout->variables.count < MAX_VARIABLES)
 		worked(search, heap_array_append(&search->layout->variables, variable));
 }

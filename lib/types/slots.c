@@ -31,7 +31,7 @@ static bool add_slot(void *context, const struct heap_pointer_place *place)
 		(struct heap_slot){
 			.offset = place->offset,
 			.pointee = pointee,
-			// What may be a text of any length has its first letters in the bytes.
+			// A text of any length may have its first letters in the bytes: its pointer is none of these.
 			.may_be_bytes = place->beside_bytes &&
 					heap_types_has_members(&types->types[pointee]),
 		});

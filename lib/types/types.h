@@ -251,6 +251,9 @@ bool heap_types_visit_pointers(const struct heap_types *types, heap_type_id type
 			       bool (*visit)(void *context, uint64_t offset, heap_type_id pointer),
 			       void *context);
 
+/** True if such a pointer is inside one value of a type. */
+bool heap_types_has_pointers(const struct heap_types *types, heap_type_id type);
+
 /** A pointer inside a type. */
 struct heap_pointer_place {
 	uint64_t offset;

@@ -320,6 +320,19 @@ bool heap_types_visit_pointers(const struct heap_types *types, heap_type_id type
 	return walk_type(&walk, type, 0, 0);
 }
 
+static bool stop_at_pointer(void *context, uint64_t offset, heap_type_id pointer)
+{
+	(void)context;
+	(void)offset;
+	(void)pointer;
+	return false;
+}
+
+bool heap_types_has_pointers(const struct heap_types *types, heap_type_id type)
+{
+	return !heap_types_visit_pointers(types, type, stop_at_pointer, NULL);
+}
+
 bool heap_types_visit_places(const struct heap_types *types, heap_type_id type,
 			     bool (*visit)(void *context, const struct heap_pointer_place *place),
 			     void *context)

@@ -15,7 +15,7 @@ enum {
 	NAMES = 7,
 };
 
-// Of a library that saves bytes, one that counts elements and one that counts bytes.
+// The heads of three libraries: one saves bytes, one counts elements and one counts bytes.
 struct short_head {
 	uint32_t room, length;
 };

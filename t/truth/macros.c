@@ -77,7 +77,7 @@ static void add_macro(unsigned number)
 {
 	struct macro *macro = NEW(struct macro);
 
-	// What was there before.
+	// This was there before.
 	memset(macro, (int)(next() % 200) + 20, sizeof(*macro));
 	macro->key = keys[number];
 	macro->value = number % 3 == 0 ? "1" : make_text("what stands for %u", number);

@@ -105,7 +105,7 @@ static bool is_bytes(struct search *search, heap_type_id id, int depth)
 
 // --- arguments -----------------------------------------------------------------
 
-// What a storage holds.
+// The values that a storage holds.
 struct content {
 	struct heap_template_text argument; // that names it
 	uint64_t count;                     // 0: it is not known
@@ -232,14 +232,6 @@ static struct heap_error *fill(const struct search *search, uint32_t member, uin
 	return NULL;
 }
 
-static bool stop_at_pointer(void *context, uint64_t offset, heap_type_id pointer)
-{
-	(void)context;
-	(void)offset;
-	(void)pointer;
-	return false;
-}
-
 struct voids {
 	const struct heap_types *types;
 	unsigned count;
@@ -314,7 +306,7 @@ struct heap_error *byte_storage_complete(struct heap_types *types)
 		if (search.arguments.count == 0 ||
 		    heap_template_length(heap_types_name(types, id)) == 0)
 			continue;
-		search.is_node = !heap_types_visit_pointers(types, id, stop_at_pointer, NULL);
+		search.is_node = heap_types_has_pointers(types, id);
 		HEAP_TRY(complete(&search, id, 0));
 	}
 	return NULL;

@@ -146,14 +146,6 @@ static struct heap_error *complete_string(struct heap_types *types, const struct
 	return NULL;
 }
 
-static bool stop_at_pointer(void *context, uint64_t offset, heap_type_id pointer)
-{
-	(void)context;
-	(void)offset;
-	(void)pointer;
-	return false;
-}
-
 // A unique_ptr with an empty deleter is laid out as its pointer.
 HEAP_MUST_CHECK
 static struct heap_error *complete_owner(struct heap_types *types, const struct class_names *names,
@@ -165,7 +157,7 @@ static struct heap_error *complete_owner(struct heap_types *types, const struct 
 	heap_type_id target = HEAP_NO_TYPE;
 
 	if (member == UINT32_MAX || !argument || types->types[id].size != 8 ||
-	    !heap_types_visit_pointers(types, id, stop_at_pointer, NULL))
+	    heap_types_has_pointers(types, id))
 		return NULL;
 	if (length > 2 && strncmp(argument + length - 2, "[]", 2) == 0)
 		length -= 2;

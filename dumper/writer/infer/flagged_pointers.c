@@ -142,7 +142,7 @@ static struct heap_error *note_all(struct inference *inference, uint8_t *plain)
 	return NULL;
 }
 
-// What the groups of one pointee with one flag say that have plain pointers, too.
+// The verdict of all groups of one pointee with one flag that have plain pointers, too.
 struct flag_verdict {
 	heap_type_id pointee;
 	uint32_t flags;

@@ -97,7 +97,7 @@ static struct heap_error *add_member(struct layouts *layouts, const struct heap_
 		return NULL;
 	inner.offset += member->offset;
 	inner.depth++;
-	// What nothing else begins with needs no closer look.
+	// A type that nothing else begins with needs no closer look.
 	if (inner.offset == 0 && !inner.is_held)
 		inner.is_held = held_members_have(layouts->types, place->scope, member);
 	return add_parts(layouts, member->type, &inner);

@@ -421,7 +421,7 @@ static bool find_casts(const struct void_search *search, struct void_place *plac
 		type = choice.claim.type;
 		known++;
 	}
-	// What the casts are for may be in another context than a small one.
+	// In another context than a small one there may be what the casts are for.
 	place->is_partial = !are_enough(known, place->kept, AGREEING) ||
 			    ((place->callback & VOID_CONTEXT) && place->kept < MIN_HANDLED);
 	return known > 0;
