@@ -373,7 +373,7 @@ check: dependencies
 # Tests of running out of memory ask malloc for more than AddressSanitizer gives.
 check-built: export ASAN_OPTIONS := $(if $(SANITIZE),allocator_may_return_null=1,$(ASAN_OPTIONS))
 check-built: programs-for-tests $(if $(findstring truth,$(T)),truths)
-	$(Q)BUILD=$(BUILD) CC='$(CC)' SANITIZE='$(SANITIZE)' $(UNIGNORED) prove -e '' --timer -j$(JOBS) $(if $(V),-v) $$(ls -d $(T) 2>/dev/null)
+	$(Q)BUILD=$(BUILD) CC='$(CC)' SANITIZE='$(SANITIZE)' $(UNIGNORED) t/prove -e '' --timer -j$(JOBS) $(if $(V),-v) $$(ls -d $(T) 2>/dev/null)
 
 # All that tests run, but for t/truth.
 programs-for-tests: all $(UNITS) $(SAMPLES) $(TOOLS) $(BUILD)/t/bench/generate $(FUZZED:%=$(BUILD)/t/fuzz/%.replay)
@@ -452,7 +452,7 @@ lint:
 	cppcheck -j$(shell nproc) --quiet --error-exitcode=1 --inline-suppr --enable=warning,portability \
 		--suppress=memleak --suppress=identicalInnerCondition --suppress=ctuuninitvar \
 		-D__x86_64__ -D_GNU_SOURCE -I. dumper lib shell
-	shellcheck scripts/demo scripts/install-dependencies scripts/clickhouse/load .ci/run t/bare t/real/fetch $(filter-out %.md,$(wildcard t/foreign/*))
+	shellcheck scripts/demo scripts/install-dependencies scripts/clickhouse/load .ci/run t/bare t/prove t/real/fetch $(filter-out %.md,$(wildcard t/foreign/*))
 	shellcheck -s bash scripts/completion.bash
 	mandoc -Tlint -Wwarning man/*.[1-9]
 
