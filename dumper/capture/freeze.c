@@ -218,10 +218,11 @@ static uint32_t count_running(void)
 // --- asking and waiting ----------------------------------------------------------
 
 // Signals the threads that run. A few are examined once more: one that has gone to sleep since
-// might get EINTR.
-static void ask_running(void)
+// might get EINTR. @return whether there were any
+static bool ask_running(void)
 {
-	bool few = count_running() <= FEW;
+	uint32_t running = count_running();
+	bool few = running <= FEW;
 
 	for (uint32_t i = 0; i < heapsnap_process.thread_count; i++) {
 		if (!runs_on(i) || (few && !look_at(i)))
@@ -231,6 +232,7 @@ static void ask_running(void)
 			heapsnap_gate_send();
 	}
 	heapsnap_gate_send();
+	return running > 0;
 }
 
 // Looks again at some of the threads that have not answered: they may have ended, or have
@@ -270,19 +272,38 @@ static void wait_for_answers(uint64_t until_ns)
 	}
 }
 
+static bool is_left_asleep(uint32_t slot)
+{
+	return heapsnap_room->time_before[slot] != 0 && !heapsnap_hold_has(slot);
+}
+
 // Looks at those that were asleep, and have run since. @return how many those are
 static uint32_t look_at_awakened(void)
 {
 	uint32_t awakened = 0;
 
 	for (uint32_t i = 0; i < heapsnap_process.thread_count; i++) {
-		if (heapsnap_room->time_before[i] == 0 || heapsnap_hold_has(i) ||
+		if (!is_left_asleep(i) ||
 		    heapsnap_task_time(threads()[i].tid) == heapsnap_room->time_before[i])
 			continue;
 		look_at(i);
 		awakened++;
 	}
 	return awakened;
+}
+
+// Looks for threads that were left asleep and have been woken since, though no processor was free for
+// them: their time has not changed yet. Among more than a few it would take too long.
+// @return how many those are
+static uint32_t look_at_runnable(void)
+{
+	uint32_t asleep = 0, runnable = 0;
+
+	for (uint32_t i = 0; i < heapsnap_process.thread_count; i++)
+		asleep += is_left_asleep(i);
+	for (uint32_t i = 0; i < heapsnap_process.thread_count && asleep <= FEW; i++)
+		runnable += is_left_asleep(i) && look_at(i);
+	return runnable;
 }
 
 // A thread that never answered, but sleeps now: where it does is half an answer.
@@ -366,6 +387,7 @@ static bool begin_stop(void)
 static uint64_t stop_others(void)
 {
 	uint32_t never = 0, calm = 0;
+	bool asked = false; // since the last look at those that were left asleep
 	uint64_t start;
 
 	// The long look is while all still run.
@@ -379,7 +401,7 @@ static uint64_t stop_others(void)
 	stop.deadline_ns = start + heapsnap_settings.stop_ns;
 	for (int pass = 0; pass < MAX_PASSES && heapsnap_monotonic_ns() < stop.deadline_ns;
 	     pass++) {
-		ask_running();
+		asked |= ask_running();
 		wait_for_answers(stop.deadline_ns);
 
 		// A thread that ran till now may have started or woken another. When there
@@ -387,8 +409,11 @@ static uint64_t stop_others(void)
 		bool awakened = look_at_awakened() > 0;
 		bool complete = has_all_threads();
 
-		if (complete && count_running() == 0 && (!awakened || ++calm > CALM_PASSES))
-			break;
+		if (complete && count_running() == 0 && (!awakened || ++calm > CALM_PASSES)) {
+			if (!asked || look_at_runnable() == 0)
+				break;
+			asked = false;
+		}
 		if (heapsnap_gate_was_refused())
 			heapsnap_futex_wait(&never, 0, RETRY_AFTER_NS);
 	}

@@ -33,4 +33,14 @@ survives('threads that start and end', $program, 'coming', snapshots => 5);
 survives('threads on small signal stacks of their own', $program, 'signal-stack');
 survives('a thread in accept, then in read', $program, 'accept', snapshots => 2);
 survives('threads that contend for a lock', $program, 'lock', check => all_known(9));
+
+# One that has been woken does not run as long as others have the processors.
+my @busy = map {
+    my $pid = fork // die;
+    while ($pid == 0) { }
+    $pid;
+} 1 .. ($many == 200 ? 6 : 1);
+survives('threads that wake each other', $program, 'ring', snapshots => 15, check => all_known(25));
+kill 'KILL', @busy;
+waitpid $_, 0 for @busy;
 done_testing;

@@ -6,7 +6,9 @@
 
 #include <netinet/in.h>
 #include <poll.h>
+#include <semaphore.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 
@@ -209,6 +211,56 @@ static void with_a_lock(void)
 	expect("counted", counted >= 8 * 200000, true);
 }
 
+// --- threads that wake each other ------------------------------------------------------
+
+enum {
+	RING = 24,
+	TOKENS = 6,
+	RING_SNAPSHOTS = 15,
+};
+
+static sem_t turn[RING];
+
+// Takes a token and passes it on, and computes before and after, for a moment.
+static void *pass_on(void *place)
+{
+	size_t at = (size_t)(uintptr_t)place;
+
+	while (!stop) {
+		sem_wait(&turn[at]);
+		for (volatile int i = 0; i < 300; i++)
+			;
+		sem_post(&turn[(at + 1) % RING]);
+		for (volatile int i = 0; i < 300; i++)
+			;
+	}
+	return NULL;
+}
+
+// With memory that takes a while to copy: what runs meanwhile has not been stopped.
+static void in_a_ring(void)
+{
+	const size_t size = 128 << 20;
+	char *memory = memset(malloc(size), 1, size);
+	pthread_t threads[RING];
+
+	for (int i = 0; i < RING; i++)
+		sem_init(&turn[i], 0, i % (RING / TOKENS) == 0);
+	for (int i = 0; i < RING; i++)
+		pthread_create(&threads[i], NULL, pass_on, (void *)(uintptr_t)i);
+	for (int i = 0; i < RING_SNAPSHOTS; i++) {
+		raise(is_captured() ? SIGQUIT : 0);
+		await_capture();
+		usleep(1000);
+	}
+	stop = true;
+	for (int i = 0; i < RING; i++)
+		sem_post(&turn[i]);
+	for (int i = 0; i < RING; i++)
+		pthread_join(threads[i], NULL);
+	free(memory);
+}
+
 static const struct way ways[] = {
 	{ "one", with_one },
 	{ "many", with_many },
@@ -217,6 +269,7 @@ static const struct way ways[] = {
 	{ "signal-stack", with_signal_stacks },
 	{ "accept", in_accept },
 	{ "lock", with_a_lock },
+	{ "ring", in_a_ring },
 };
 
 int main(int argc, char **argv)
