@@ -105,7 +105,7 @@ my @explained = (
     ['dumper/capture', qw(before_oom freeze timer trigger)],
     # The inference is one object: inference.h holds the states of these stages, and each of them reads the others'.
     ['dumper/writer/infer', qw(apply_claims block_prefixes candidates common_prefixes content derived_structs discriminators enum_tags
-        explained_pointers flagged_pointers free_lists frontier hints holders inference kin_tags kinds larger_blocks larger_targets linked_prefixes measured_prefixes pointer_tables pointer_tags pool_arrays pool_hints pools profiles rounded_sizes tag_groups tag_names tag_places tag_types text_ends
+        explained_pointers flagged_pointers free_lists frontier hints holders inference kin_tags kinds larger_blocks larger_targets linked_prefixes measured_prefixes pointer_tables pointer_tags pool_arrays pool_hints pools profiles rounded_sizes storage_headers tag_groups tag_names tag_places tag_types text_ends
         union_choices union_groups union_names union_tags)],
     # The value of a form depends on the unit of the DIE that it is in.
     ['lib/dwarf', qw(dwarf_dies dwarf_forms)],

@@ -47,6 +47,7 @@ my %least = (
     drawing => 99.9,
     engine => 100,
     erased => 95,
+    estates => 99,
     extensions => 99,
     flat => 99.9,
     front => 97,

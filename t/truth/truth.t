@@ -19,6 +19,7 @@ $part_floor{rows} = [100, 100];    # chunks of one size, to which void pointers 
 $floor{slots} = [100, 100];    # pages of slots, to most of which only words lead that may be numbers
 $part_floor{slots} = [99, 100];    # nothing leads to the others
 $floor{encodings} = [99.9, 99.9];    # only void pointers lead to its strings and packed lists
+$floor{estates} = [93, 99.9];    # resources whose class has no functions
 $floor{counted} = [99.9, 99.9];    # texts of a few letters too
 $floor{btree} = [92, 99.9];    # the code that makes its blobs has no pointer to bytes of its own
 $floor{versions} = [100, 100];    # arrays and texts behind a count of references

@@ -49,6 +49,8 @@ struct lead {
 	uint64_t header; // slots lead to the start, too: to a struct of so many bytes
 	bool is_plain;   // no slots lead to structs or texts there, but to numbers or pointers
 	bool is_linked;  // that header has pointers
+	heap_type_id
+		storage; // the header, if it is a struct that ends in the bytes where the lead is
 };
 
 // True for a place where a prefix may end. Characters may stand anywhere.
@@ -125,6 +127,20 @@ static bool may_be_plain(const struct inference *inference, heap_object_id objec
 		is_measured(inference, object, plain));
 }
 
+// The place in a storage header where its bytes begin.
+static bool find_stored(const struct inference *inference, heap_object_id object,
+			enum block_prefix_kind kind, struct lead *lead)
+{
+	*lead = (struct lead){ .type = HEAP_NO_TYPE };
+	lead->storage = kind == BLOCK_PREFIX_TEXTS
+				? storage_headers_find_text(inference, object, &lead->type)
+				: storage_headers_find(inference, object, &lead->type);
+	if (lead->storage == HEAP_NO_TYPE)
+		return false;
+	lead->offset = (uint32_t)inference->layouts.facts[lead->storage].start;
+	return true;
+}
+
 /*
  * The first place behind its start that slots lead to, if they lead nowhere before, or to a header that
  * ends there. Of several types there the one that says more.
@@ -133,10 +149,14 @@ static bool find_lead(const struct inference *inference, heap_object_id object,
 		      enum block_prefix_kind kind, struct lead *lead)
 {
 	const struct layouts *layouts = &inference->layouts;
-	struct lead plain = { .offset = UINT32_MAX, .is_plain = true };
+	struct lead plain = { .offset = UINT32_MAX, .is_plain = true, .storage = HEAP_NO_TYPE };
 	uint32_t seen = 0;
 
-	*lead = (struct lead){ .offset = UINT32_MAX };
+	if (find_stored(inference, object, kind, lead))
+		return true;
+	*lead = (struct lead){ .offset = UINT32_MAX, .storage = HEAP_NO_TYPE };
+	if (claims_are_good(&inference->claims, object))
+		return false;
 	for (uint32_t at = hints_first(&inference->hints, object); at != NO_HINT;
 	     at = inference->hints.list[at].next) {
 		const struct hint *hint = &inference->hints.list[at];
@@ -164,8 +184,8 @@ static bool find_lead(const struct inference *inference, heap_object_id object,
 		if (!may_end(layouts, hint))
 			return false;
 		if (hint->interior < lead->offset || claims_prefer(layouts, hint->type, lead->type))
-			*lead = (struct lead){ hint->type, hint->interior, lead->header, false,
-					       lead->is_linked };
+			*lead = (struct lead){ hint->type, hint->interior,  lead->header,
+					       false,      lead->is_linked, HEAP_NO_TYPE };
 	}
 	plain.header = lead->header;
 	if (lead->offset == UINT32_MAX && may_be_behind(lead, plain.offset) &&
@@ -268,7 +288,7 @@ static bool begins_with_text(const struct inference *inference, const struct con
 
 // Text that begins at the lead and not before.
 static enum reading read_text(const struct inference *inference, heap_object_id object,
-			      uint32_t offset, uint64_t *words)
+			      uint32_t offset, bool is_stored, uint64_t *words)
 {
 	const struct capture *capture = inference->capture;
 	uint64_t size = objects_size(&capture->objects, object);
@@ -276,8 +296,9 @@ static enum reading read_text(const struct inference *inference, heap_object_id 
 
 	content_read(inference, object, words, &content);
 	if (begins_with_text(inference, &content, size, offset) ||
-	    has_struct_of_bytes(inference, object, offset))
+	    (!is_stored && has_struct_of_bytes(inference, object, offset)))
 		return READING_EMBEDDED;
+	content.start = is_stored ? offset : 0;
 	memmove(words, (const char *)words + offset, content.count * 8 - offset);
 	// The words that the move leaves at the end are behind the block, or not whole.
 	if (content.count * UINT64_C(8) < size)
@@ -290,7 +311,7 @@ static enum reading read_text(const struct inference *inference, heap_object_id 
 bool block_prefixes_end_before_text(const struct inference *inference, heap_object_id object,
 				    uint32_t offset, uint64_t *words)
 {
-	return read_text(inference, object, offset, words) == READING_PREFIX;
+	return read_text(inference, object, offset, false, words) == READING_PREFIX;
 }
 
 // The method table that a block points to where the struct behind a prefix has a pointer to a struct, or NULL.
@@ -506,6 +527,17 @@ static bool has_element_before(const struct inference *inference, heap_object_id
 	       !is_linked(inference, object, lead) && !is_doubly_linked(inference, object, lead);
 }
 
+// True if a lead's type, or a larger one that begins with it, fits what is behind it.
+static bool fits(const struct inference *inference, const struct lead *lead, uint64_t size)
+{
+	const struct layouts *layouts = &inference->layouts;
+	uint64_t rest = size - lead->offset;
+
+	return layouts_fit(layouts, lead->type, rest, layouts_slack(layouts, rest)).fit !=
+		       LAYOUT_NONE ||
+	       has_whole(layouts, lead->type, 0, rest);
+}
+
 static enum reading read_block(const struct inference *inference, heap_object_id object,
 			       const struct lead *lead, uint64_t *words)
 {
@@ -513,7 +545,10 @@ static enum reading read_block(const struct inference *inference, heap_object_id
 	uint64_t size = objects_size(&inference->capture->objects, object);
 
 	if (layouts_is_character(layouts, lead->type))
-		return read_text(inference, object, lead->offset, words);
+		return read_text(inference, object, lead->offset, lead->storage != HEAP_NO_TYPE,
+				 words);
+	if (lead->storage != HEAP_NO_TYPE)
+		return fits(inference, lead, size) ? READING_PREFIX : READING_EMBEDDED;
 	if (has_whole(layouts, lead->type, lead->offset, size) ||
 	    may_be_alternative(layouts, lead, size))
 		return READING_EMBEDDED;
@@ -529,10 +564,7 @@ static enum reading read_block(const struct inference *inference, heap_object_id
 		return read_plain(inference, object, lead, words);
 	if (has_element_before(inference, object, lead, words))
 		return READING_EMBEDDED;
-	if (layouts_fit(layouts, lead->type, size - lead->offset,
-			layouts_slack(layouts, size - lead->offset))
-			    .fit != LAYOUT_NONE ||
-	    has_whole(layouts, lead->type, 0, size - lead->offset))
+	if (fits(inference, lead, size))
 		return READING_PREFIX;
 	return is_array(inference, object, lead) ? READING_ARRAY : READING_OTHER;
 }
@@ -558,7 +590,8 @@ static struct heap_error *find_pair(struct block_prefixes *prefixes, const struc
 // True for blocks that a prefix may still be found for.
 static bool is_open(const struct inference *inference, heap_object_id object)
 {
-	return !claims_are_good(&inference->claims, object) &&
+	return (!claims_are_good(&inference->claims, object) ||
+		storage_headers_name(inference, object)) &&
 	       inference_prefix(inference, object) == 0 && !pools_have(&inference->pools, object);
 }
 
@@ -859,6 +892,7 @@ static struct heap_error *count_blocks(struct inference *inference, enum block_p
 			// fall through
 		case READING_PREFIX:
 			pair->supporting++;
+			pair->headed += lead.storage != HEAP_NO_TYPE;
 			pair->headed +=
 				lead.header > 0 && !lead.is_linked &&
 				(!lead.is_plain || is_pointer_to_struct(inference, lead.type));
@@ -950,6 +984,14 @@ static bool is_open_to(const struct inference *inference, heap_object_id object,
 	       bytes < objects_size(&inference->capture->objects, object);
 }
 
+// The prefix in place of the storage header whose name a block has, by the code that allocates it.
+static uint32_t expect(const struct inference *inference, heap_object_id object)
+{
+	heap_type_id header = storage_headers_expect(inference, object);
+
+	return header == HEAP_NO_TYPE ? 0 : (uint32_t)inference->layouts.facts[header].start;
+}
+
 // The prefix that a block gets: by the hints on it, or, if there are none, as others of its kind.
 static uint32_t choose(const struct inference *inference, heap_object_id object,
 		       enum block_prefix_kind kind, uint64_t *words,
@@ -958,7 +1000,11 @@ static uint32_t choose(const struct inference *inference, heap_object_id object,
 	uint32_t bytes = of_kinds[kinds_of(inference, object)].bytes;
 	struct lead lead;
 
-	if (!find_lead(inference, object, kind, &lead))
+	bool leads = find_lead(inference, object, kind, &lead);
+
+	if (!leads && claims_are_good(&inference->claims, object))
+		return expect(inference, object);
+	if (!leads)
 		return is_open_to(inference, object, &lead, bytes) ? bytes : 0;
 	if (!is_accepted(inference, &lead))
 		return bytes == lead.offset ? bytes : 0;
@@ -970,6 +1016,32 @@ static uint32_t choose(const struct inference *inference, heap_object_id object,
 	return reading == READING_PREFIX || reading == READING_ARRAY || reading == READING_MEASURED
 		       ? lead.offset
 		       : 0;
+}
+
+// Gives a block a prefix in place of its storage header, whose name it may have.
+//
+// @param header  HEAP_NO_TYPE: it has none of so many bytes
+HEAP_MUST_CHECK
+static struct heap_error *set_stored(struct inference *inference, heap_object_id object,
+				     enum block_prefix_kind kind, uint32_t bytes,
+				     heap_type_id *header)
+{
+	struct lead lead;
+
+	*header = find_stored(inference, object, kind, &lead)
+			  ? lead.storage
+			  : storage_headers_expect(inference, object);
+	if (*header == HEAP_NO_TYPE || inference->layouts.facts[*header].start != bytes) {
+		*header = HEAP_NO_TYPE;
+		return NULL;
+	}
+	HEAP_TRY(storage_headers_note(inference, object, *header));
+	if (inference->claims.name_rank[object] != RANK_NONE) {
+		inference_unname(inference, object);
+		// The name was not wrong, and what is stored may still get one that is.
+		inference->claims.is_renamed[object] = false;
+	}
+	return block_prefixes_set(inference, object, bytes);
 }
 
 struct heap_error *block_prefixes_find(struct inference *inference, enum block_prefix_kind kind,
@@ -987,6 +1059,7 @@ struct heap_error *block_prefixes_find(struct inference *inference, enum block_p
 	    (seen > 0 && !is_thorough && news * (uint64_t)MUCH < inference->capture->objects.count))
 		return NULL;
 	prefixes->hints_seen[kind] = inference->hints.count;
+	HEAP_TRY(storage_headers_list(inference));
 	words = malloc((CONTENT_WORDS + 1) * sizeof(*words));
 	of_kinds = calloc((size_t)inference->kinds.count + 1, sizeof(*of_kinds));
 	if (!words || !of_kinds)
@@ -1000,6 +1073,9 @@ struct heap_error *block_prefixes_find(struct inference *inference, enum block_p
 
 		progress_step();
 		if (bytes == 0)
+			continue;
+		HEAP_TRY(set_stored(inference, i, kind, bytes, &header));
+		if (header != HEAP_NO_TYPE)
 			continue;
 		HEAP_TRY(block_prefixes_header(inference, i, bytes, &header));
 		if (header == HEAP_NO_TYPE)
@@ -1076,12 +1152,34 @@ static struct heap_error *wrap_all(const struct block_prefixes *prefixes, struct
 	return NULL;
 }
 
+// Names blocks by their storage headers if nothing tells what is behind these.
+HEAP_MUST_CHECK
+static struct heap_error *restore_headers(const struct block_prefixes *prefixes,
+					  const struct storage_headers *headers,
+					  struct capture *capture)
+{
+	for (size_t i = 0; i < headers->blocks.count; i++) {
+		const struct stored_block *block = &headers->blocks.items[i];
+
+		progress_step();
+		if (names_type(&capture->names, block->object) != HEAP_NO_TYPE)
+			continue;
+		prefixes->of[block->object] = 0;
+		HEAP_TRY(names_set(&capture->names, block->object, block->header, block->elements,
+				   block->evidence));
+	}
+	return NULL;
+}
+
 struct heap_error *block_prefixes_finish(const struct block_prefixes *prefixes,
+					 const struct storage_headers *headers,
 					 struct capture *capture)
 {
 	struct wrappers wrappers = { 0 };
-	struct heap_error *error =
-		prefixes->count > 0 ? wrap_all(prefixes, capture, &wrappers) : NULL;
+	struct heap_error *error = restore_headers(prefixes, headers, capture);
+
+	if (!error && prefixes->count > 0)
+		error = wrap_all(prefixes, capture, &wrappers);
 
 	heap_array_deinit(&wrappers.list);
 	heap_hash_table_deinit(&wrappers.by_body);

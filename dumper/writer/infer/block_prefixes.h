@@ -13,6 +13,7 @@
  * block begins there: they take its address and size from here, not from the capture. At the end the prefix becomes a part of the type.
  */
 
+#include "dumper/writer/infer/storage_headers.h"
 #include "dumper/writer/scan/capture.h"
 
 #include "lib/base/array.h"
@@ -98,9 +99,13 @@ struct heap_error *block_prefixes_set(struct inference *inference, heap_object_i
 HEAP_MUST_CHECK
 struct heap_error *block_prefixes_clear(struct inference *inference, heap_object_id object);
 
-/** Makes the prefixes a part of the types of their blocks, which adds types to the capture's. */
+/**
+ * Makes the prefixes a part of the types of their blocks, which adds types to the capture's. Blocks in storage headers
+ * that have no name have that of the header.
+ */
 HEAP_MUST_CHECK
 struct heap_error *block_prefixes_finish(const struct block_prefixes *prefixes,
+					 const struct storage_headers *headers,
 					 struct capture *capture);
 
 void block_prefixes_deinit(struct block_prefixes *prefixes);

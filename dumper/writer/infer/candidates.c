@@ -80,8 +80,10 @@ static void add_wholes(const struct inference *inference, const struct hint *hin
 
 		if (end - runs[run].at > CANDIDATES)
 			end = runs[run].at + CANDIDATES + 1;
-		for (const struct layout_part *at = runs[run].at; at < end; at++)
-			wholes[count++] = at->whole;
+		for (const struct layout_part *at = runs[run].at; at < end; at++) {
+			if (!storage_headers_are_own(inference, object, at->whole))
+				wholes[count++] = at->whole;
+		}
 	}
 	progress_steps(count);
 	if (count > 1)

@@ -625,15 +625,17 @@ bool content_is_text(const struct inference *inference, const struct content *co
 	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
 	heap_object_id object = content->object;
 	uint64_t seen = content->count * 8 < size ? content->count * 8 : size;
-	uint64_t length = text_length(content, seen);
+	uint64_t length = text_length(content, seen), start;
+	uint32_t edge;
 
 	if (length == UINT64_MAX || length == 0 || (length == seen && seen == size))
 		return false;
 	// A chunk may be larger than the request. Behind its text may be older contents then.
 	if (inference->capture->objects.flags[object] & (ARENA_ROUNDED | ARENA_SLOT))
 		seen = length + 1;
-	// Pointers have zeros in them, too, and what goes before may look like text.
-	return snapshot->edge_first[object] == snapshot->edge_first[object + 1] ||
-	       snapshot->edge_slot[snapshot->edge_first[object]] * UINT64_C(8) >=
-		       seen + inference_prefix(inference, object);
+	// Pointers have zeros in them, too, and what goes before may look like text. Those of a prefix do not count.
+	start = inference_prefix(inference, object) + content->start;
+	edge = heap_edge_from(snapshot, object, start);
+	return edge == snapshot->edge_first[object + 1] ||
+	       snapshot->edge_slot[edge] * UINT64_C(8) >= start + seen;
 }

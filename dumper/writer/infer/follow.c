@@ -282,6 +282,14 @@ static bool is_other_table(const struct inference *inference, heap_type_id type,
 	       pointer_tables_lead_astray(inference, pointer->target, type);
 }
 
+// True for a block of which pointers cannot tell more. What is stored behind a header is not known by the header's tag.
+static bool is_certain(const struct inference *inference, heap_object_id object)
+{
+	enum rank rank = inference->claims.rank[object];
+
+	return rank < RANK_EXACT && (rank != RANK_TAG || !storage_headers_name(inference, object));
+}
+
 // Applies the slots at an offset of the pointer's holder.
 HEAP_MUST_CHECK
 static struct heap_error *apply_all(struct inference *inference, const struct heap_slot *slots,
@@ -290,7 +298,7 @@ static struct heap_error *apply_all(struct inference *inference, const struct he
 	uint32_t prefix = inference_prefix(inference, pointer->target);
 	struct pointer behind = *pointer;
 
-	if (inference->claims.rank[pointer->target] < RANK_EXACT || pointer->interior < prefix)
+	if (is_certain(inference, pointer->target) || pointer->interior < prefix)
 		return NULL;
 	behind.interior -= prefix;
 	if (count > 1)
@@ -346,7 +354,7 @@ struct heap_error *inference_apply(struct inference *inference, const struct typ
 				  &(struct claim){ pointer.target, edge->type, edge->elements,
 						   HEAP_EVIDENCE_POINTER, pointer.is_sure });
 	if (edge->is_hint) {
-		if (inference->claims.rank[pointer.target] < RANK_EXACT)
+		if (is_certain(inference, pointer.target))
 			return NULL;
 		pointer.interior -= inference_prefix(inference, pointer.target);
 		return hints_add(inference, edge->type, &pointer, false);
@@ -366,7 +374,7 @@ void inference_foresee(const struct inference *inference, struct typed_edge *edg
 	uint32_t prefix = inference_prefix(inference, pointer.target);
 	struct layout_claim claim;
 
-	edge->is_futile = rank < RANK_EXACT || pointer.interior < prefix;
+	edge->is_futile = (rank < RANK_EXACT && rank != RANK_TAG) || pointer.interior < prefix;
 	if (edge->is_futile || edge->count != 1 || edge->slots->pointee == HEAP_NO_TYPE ||
 	    edge->slots->may_be_bytes ||
 	    enum_tags_have(&inference->enum_tags,

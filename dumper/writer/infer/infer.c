@@ -658,6 +658,7 @@ struct heap_error *infer_complete_types(struct capture *capture)
 static void deinit_prefixes(struct inference *inference)
 {
 	block_prefixes_deinit(&inference->block_prefixes);
+	storage_headers_deinit(&inference->storage_headers);
 }
 
 struct heap_error *infer_types(struct capture *capture, const heap_type_id *classes,
@@ -674,7 +675,8 @@ struct heap_error *infer_types(struct capture *capture, const heap_type_id *clas
 	if (error)
 		return error;
 	// Last, since this adds types to the table, on which the other stages rely.
-	HEAP_TRY(block_prefixes_finish(&inference.block_prefixes, capture));
+	HEAP_TRY(block_prefixes_finish(&inference.block_prefixes, &inference.storage_headers,
+				       capture));
 	HEAP_TRY(arena_pieces_join(&pieces, capture, heads));
 	HEAP_TRY(shapes_name(capture));
 	HEAP_TRY(lone_strings_name(capture));

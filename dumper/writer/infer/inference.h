@@ -70,6 +70,7 @@ struct inference {
 	struct pages *pages;
 	uint8_t *news; /**< [objects] enum news: evidence since naming last visited it */
 	struct block_prefixes block_prefixes;
+	struct storage_headers storage_headers;
 	struct casts casts;
 	struct template_arguments template_arguments;
 	struct thin_templates thin_templates;

@@ -96,6 +96,15 @@ static void count(const struct inference *inference, struct linked (*all)[LINKS]
 	}
 }
 
+// Bytes of the prefix that a block shares with those that it is linked to. What begins with a storage header may be linked
+// to other structs that begin alike.
+static uint32_t shared_prefix(const struct inference *inference, heap_object_id object)
+{
+	return storage_headers_have(&inference->storage_headers, object)
+		       ? 0
+		       : inference_prefix(inference, object);
+}
+
 static bool is_list(const struct linked *linked, uint32_t offset)
 {
 	return linked->known >= (offset > 0 ? MIN_MUTUAL : MIN_LINKED) &&
@@ -167,7 +176,7 @@ static struct heap_error *spread_back(struct inference *inference, heap_object_i
 		passed[end] = true;
 		end = linked_prefixes_next(inference, end);
 	}
-	bytes = end != HEAP_NO_OBJECT ? inference_prefix(inference, end) : 0;
+	bytes = end != HEAP_NO_OBJECT ? shared_prefix(inference, end) : 0;
 	if (bytes == 0 || !is_list(&all[bytes][0], 0))
 		return NULL;
 	for (; object != end; object = linked_prefixes_next(inference, object)) {
@@ -184,7 +193,7 @@ static struct heap_error *spread_all_on(struct inference *inference, struct link
 					uint64_t *found)
 {
 	for (heap_object_id i = 0; i < inference->capture->objects.count; i++) {
-		uint32_t bytes = inference_prefix(inference, i);
+		uint32_t bytes = shared_prefix(inference, i);
 
 		for (uint32_t offset = 0; offset < bytes; offset += 8) {
 			if (is_list(&all[bytes][offset / 8], offset))

@@ -559,6 +559,24 @@ static bool is_refuted(const struct inference *inference, const struct candidate
 	return count > 0 && (are_texts || (count >= REFUTING && candidate->fit == LAYOUT_EXACT));
 }
 
+// Drops the storage header in whose place blocks have a prefix: their code handles it, but what is behind is no other one.
+static void drop_headers(const struct inference *inference, const heap_object_id *samples,
+			 uint32_t count, struct candidates *candidates)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < candidates->count; i++) {
+		bool is_own = false;
+
+		for (uint32_t j = 0; j < count; j++)
+			is_own |= storage_headers_are_own(inference, samples[j],
+							  candidates->list[i].type);
+		if (!is_own)
+			candidates->list[kept++] = candidates->list[i];
+	}
+	candidates->count = kept;
+}
+
 // Drops the types of results that the contents refute. The variable that gets the result of a call
 // does not get the block if a library's function allocates it for an object, and returns the
 // object, as std::string::append() does.
@@ -855,6 +873,7 @@ static bool gather(const struct inference *inference, const struct kind *kind,
 	if (candidates->too_many)
 		candidates_drop_hinted(candidates);
 	drop_excluded(inference, kind, site, candidates);
+	drop_headers(inference, samples, count, candidates);
 	if (evidence == NAMING_SURE)
 		drop_refuted(inference, samples, count, words, candidates);
 	else

@@ -276,6 +276,7 @@ static heap_type_id find_meant_element(const struct inference *inference,
 			// counts.
 			if (site_type->depth != depth || site_type->type == found ||
 			    !(site_type->is_result || text || flexible) ||
+			    storage_headers_are_own(inference, samples[0], site_type->type) ||
 			    !samples_agree(inference, samples, count, site_type->type,
 					   !site_type->is_result, words))
 				continue;

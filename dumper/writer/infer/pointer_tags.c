@@ -62,6 +62,14 @@ static bool is_made_as_other(const struct inference *inference, heap_object_id o
 	return false;
 }
 
+// True if a tag is that of a storage header, which says nothing of what is stored behind it.
+static bool is_before_prefix(const struct inference *inference, const struct tag_group *group,
+			     heap_object_id object)
+{
+	return storage_headers_have(&inference->storage_headers, object) &&
+	       inference_prefix(inference, object) != group->prefix;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *claim_members(struct inference *inference, const struct tag_group *group,
 					uint64_t *claimed)
@@ -74,6 +82,8 @@ static struct heap_error *claim_members(struct inference *inference, const struc
 		struct layout_claim claim = inference_fit(inference, group->type, object);
 
 		progress_step();
+		if (is_before_prefix(inference, group, object))
+			continue;
 		if (group->evidence == HEAP_EVIDENCE_SITE &&
 		    is_made_as_other(inference, object, group->type))
 			continue;
