@@ -240,10 +240,18 @@ int candidate_score(const struct inference *inference, const struct content *con
 		    const struct candidate *candidate)
 {
 	uint64_t size = inference_size(inference, content->object);
+	bool is_of_code = candidate->is_result || candidate->depth != UINT32_MAX;
+	int score;
 
 	if (candidate->fit == LAYOUT_TEXT)
 		return content_is_text(inference, content, size) ? TEXT_SCORE : -TEXT_SCORE;
-	return content_score(inference, content, candidate->type, candidate->elements);
+	score = content_score(inference, content, candidate->type, candidate->elements);
+	// An enum that the program never sets proves nothing against what its code has.
+	return score < 0 && is_of_code && candidate->fit == LAYOUT_EXACT &&
+			       candidate->elements == 1 &&
+			       content_score_unset(inference, content, candidate->type) >= 0
+		       ? 0
+		       : score;
 }
 
 // True if a pointer to a block's start may lead to the first element of an array.

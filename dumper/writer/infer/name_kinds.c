@@ -316,6 +316,14 @@ static bool is_link_alone(const struct inference *inference, const struct conten
 	return true;
 }
 
+// True if a block has words that one value of a type cannot have, but for enums that the program may never have set.
+static bool contradicts(const struct inference *inference, const struct content *content,
+			heap_type_id type)
+{
+	return content_contradicts(inference, content, type) &&
+	       content_score_unset(inference, content, type) < 0;
+}
+
 // True if nearly all samples have words that one value of a type cannot have.
 static bool is_contradicted(const struct inference *inference, heap_type_id type,
 			    const heap_object_id *samples, uint32_t count, uint64_t *words)
@@ -326,7 +334,7 @@ static bool is_contradicted(const struct inference *inference, heap_type_id type
 		struct content content;
 
 		content_read(inference, samples[i], words, &content);
-		contradicted += content_contradicts(inference, &content, type);
+		contradicted += contradicts(inference, &content, type);
 		if ((i + 1 - contradicted) * 100 > count * (100 - CONTRADICTED_SHARE))
 			return false;
 	}
@@ -343,8 +351,7 @@ static bool is_refuted_by_all(const struct inference *inference, const struct co
 	uint32_t count = open < NAMING_SAMPLES ? (uint32_t)open : NAMING_SAMPLES;
 	heap_object_id samples[NAMING_SAMPLES];
 
-	if (!inference_knows_site(inference, kind->site) ||
-	    !content_contradicts(inference, content, type))
+	if (!inference_knows_site(inference, kind->site) || !contradicts(inference, content, type))
 		return false;
 	for (uint32_t i = 0; i < count; i++)
 		samples[i] =
