@@ -20,6 +20,7 @@ my $table = Judge::heading();
 # heads: void pointers lead to the bodies of texts and maps.
 # repeated: only void pointers lead to items.
 # letters: only void pointers lead to records.
+# plugins: numbers alone could be points as well.
 # queries: nothing but functions that cast their parameter without a variable tells of constants.
 # stash: nothing tells what bytes of a union hold.
 # thirds: only numbers lead to numbers.
@@ -82,6 +83,7 @@ my %least = (
     optimizer => 80,
     orphans => 0,
     parser => 95,
+    plugins => 99.4,
     ports => 100,
     queries => 82,
     radix => 65,

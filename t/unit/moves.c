@@ -50,11 +50,21 @@ static void decodes_moves(void **state)
 	expect_move(DECODE("\x0f\x11\x40\x08"), MOVE_STORE, MOVE_VECTORS, 0,
 		    8); // movups %xmm0, 8(%rax)
 	assert_int_equal(DECODE("\x0f\x11\x40\x08").second, MOVE_HIGHER);
-	// Not of 64 bits, with an index, of an address, of the thread's storage.
+	// Not of 64 bits, with an index of other steps, of an address, of the thread's storage.
 	assert_int_equal(DECODE("\x8b\x7b\x10").kind, MOVE_OTHER);
-	assert_int_equal(DECODE("\x48\x8b\x04\xc7").kind, MOVE_OTHER);
+	assert_int_equal(DECODE("\x48\x8b\x04\x87").kind, MOVE_OTHER);
 	assert_int_equal(DECODE("\x48\x8b\x05\x10\x00\x00\x00").kind, MOVE_OTHER);
 	assert_int_equal(DECODE("\x64\x48\x8b\x00").kind, MOVE_OTHER);
+}
+
+static void decodes_elements(void **state)
+{
+	(void)state;
+	expect_move(DECODE("\x48\x8b\x04\xc7"), MOVE_LOAD, 0, 5, 0); // mov (%rdi,%rax,8), %rax
+	assert_true(DECODE("\x48\x8b\x04\xc7").is_indexed);
+	expect_move(DECODE("\x4d\x89\x7c\xc8\x10"), MOVE_STORE, 15, 8,
+		    16); // mov %r15, 0x10(%r8,%rcx,8)
+	assert_false(DECODE("\x48\x8b\x7b\x10").is_indexed);
 }
 
 static void knows_what_changes(void **state)
@@ -102,6 +112,15 @@ static void decodes_moves(void **state)
 	assert_int_equal(DECODE("\x60\x0a\x40\xb9").kind, MOVE_OTHER); // ldr w0, [x19, #8]
 }
 
+static void decodes_elements(void **state)
+{
+	(void)state;
+	expect_move(DECODE("\x60\x7a\x61\xf8"), MOVE_LOAD, 0, 19, 0); // ldr x0, [x19, x1, lsl #3]
+	assert_true(DECODE("\x60\x7a\x61\xf8").is_indexed);
+	expect_move(DECODE("\x60\xda\x21\xf8"), MOVE_STORE, 0, 19, 0); // str x0, [x19, w1, sxtw #3]
+	assert_int_equal(DECODE("\x60\x6a\x61\xf8").kind, MOVE_OTHER); // ldr x0, [x19, x1]
+}
+
 static void knows_what_changes(void **state)
 {
 	(void)state;
@@ -145,5 +164,6 @@ static void survives_nonsense(void **state)
 	}
 }
 
-UNIT_TESTS("moves", cmocka_unit_test(decodes_moves), cmocka_unit_test(knows_what_changes),
-	   cmocka_unit_test(decodes_calls), cmocka_unit_test(survives_nonsense))
+UNIT_TESTS("moves", cmocka_unit_test(decodes_moves), cmocka_unit_test(decodes_elements),
+	   cmocka_unit_test(knows_what_changes), cmocka_unit_test(decodes_calls),
+	   cmocka_unit_test(survives_nonsense))

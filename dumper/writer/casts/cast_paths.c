@@ -39,7 +39,9 @@ static int compare_paths(const struct cast_path *a, const struct cast_path *b)
 		return order;
 	if (a->member.holder != b->member.holder)
 		return a->member.holder < b->member.holder ? -1 : 1;
-	return (a->member.offset > b->member.offset) - (a->member.offset < b->member.offset);
+	if (a->member.offset != b->member.offset)
+		return a->member.offset < b->member.offset ? -1 : 1;
+	return a->member.is_element - b->member.is_element;
 }
 
 // The one of equal paths that was found first comes first.

@@ -34,6 +34,7 @@ struct cast_end {
 struct cast_member {
 	uint64_t holder; /**< place of the type of a pointer to the struct; 0: none */
 	uint32_t offset;
+	bool is_element; /**< of the array that the member leads to */
 };
 
 struct cast_path {

@@ -31,6 +31,20 @@ static void release(struct search *search)
 
 // --- in code ---------------------------------------------------------------------------------
 
+static bool is_void_pointer(const struct heap_types *types, const struct heap_type *type)
+{
+	return type->kind == HEAP_TYPE_POINTER &&
+	       heap_types_strip(types, type->target) == HEAP_NO_TYPE;
+}
+
+// The void pointer that a pointer leads to; HEAP_NO_TYPE: it is none, or leads to something else.
+static heap_type_id void_pointer_of(const struct heap_types *types, heap_type_id id)
+{
+	heap_type_id pointee = heap_types_strip(types, heap_types_pointee(types, id));
+
+	return is_void_pointer(types, &types->types[pointee]) ? pointee : HEAP_NO_TYPE;
+}
+
 // The struct that a pointer leads to; HEAP_NO_TYPE: it is none, or leads to none.
 static heap_type_id struct_of(const struct heap_types *types, heap_type_id id)
 {
@@ -41,19 +55,14 @@ static heap_type_id struct_of(const struct heap_types *types, heap_type_id id)
 		       : HEAP_NO_TYPE;
 }
 
-static bool is_void_pointer(const struct heap_types *types, const struct heap_type *type)
-{
-	return type->kind == HEAP_TYPE_POINTER &&
-	       heap_types_strip(types, type->target) == HEAP_NO_TYPE;
-}
-
+// True if values of a type have void pointers, or lead to arrays of these.
 // @param left  members that may still be looked at
 static bool has_void_pointer(const struct heap_types *types, heap_type_id id, int depth,
 			     uint32_t *left)
 {
 	const struct heap_type *type = &types->types[heap_types_strip(types, id)];
 
-	if (is_void_pointer(types, type))
+	if (is_void_pointer(types, type) || void_pointer_of(types, id) != HEAP_NO_TYPE)
 		return true;
 	if (depth == MAX_DEPTH)
 		return false;
@@ -80,6 +89,8 @@ static unsigned find_roles(void *context, uint64_t place)
 
 	if (is_void_pointer(types, &types->types[heap_types_strip(types, type)]))
 		return CAST_VOID;
+	if (void_pointer_of(types, type) != HEAP_NO_TYPE)
+		return CAST_HOLDER;
 	if (pointee == HEAP_NO_TYPE)
 		return 0;
 	return CAST_TARGET | (has_void_pointer(types, pointee, 0, &left) ? CAST_HOLDER : 0);
@@ -93,18 +104,65 @@ static bool read_code(void *context, uint64_t address, void *buffer, size_t size
 	return image_read(&search->capture->image, address + search->module->bias, buffer, size);
 }
 
+// The member, or element, that an offset of a value lies in; of a union the last member. @return HEAP_NO_TYPE: none
+static heap_type_id step_in(const struct heap_types *types, const struct heap_type *type,
+			    uint64_t *offset)
+{
+	const struct heap_member *members = &types->members[type->first_member];
+	uint64_t stride, behind;
+
+	if (type->kind == HEAP_TYPE_ARRAY) {
+		stride = heap_types_size(types, type->target);
+		*offset = stride > 0 ? *offset % stride : *offset;
+		return type->target;
+	}
+	if (!heap_types_has_members(type))
+		return HEAP_NO_TYPE;
+	behind = heap_partition_point(i, 0, type->members, members[i].offset <= *offset);
+	if (behind == 0)
+		return HEAP_NO_TYPE;
+	*offset -= members[behind - 1].offset;
+	return members[behind - 1].type;
+}
+
+// The type of the pointer that a member of a struct is; HEAP_NO_TYPE: it is none.
+static heap_type_id pointer_at(const struct heap_types *types, heap_type_id holder, uint64_t offset)
+{
+	for (int depth = 0; depth < MAX_DEPTH && holder != HEAP_NO_TYPE; depth++) {
+		const struct heap_type *type;
+
+		holder = heap_types_strip(types, holder);
+		type = &types->types[holder];
+		if (type->kind == HEAP_TYPE_POINTER)
+			return offset == 0 ? holder : HEAP_NO_TYPE;
+		holder = step_in(types, type, &offset);
+	}
+	return HEAP_NO_TYPE;
+}
+
+// The void pointer that is cast: a member of a struct, or an element of any array of them.
+static struct cast describe_holder(const struct search *search, const struct code_cast *found)
+{
+	struct heap_types *types = &search->capture->snapshot.types;
+	heap_type_id pointer = module_type(search->module, found->holder, types);
+	struct cast result = { .holder = struct_of(types, pointer), .offset = found->offset };
+
+	if (!found->is_element && result.holder != HEAP_NO_TYPE)
+		return result;
+	if (found->is_element)
+		pointer = pointer_at(types, result.holder, found->offset);
+	return (struct cast){ .holder = void_pointer_of(types, pointer) };
+}
+
 // A type that is not in the module's own table is none that a block has.
 HEAP_MUST_CHECK
 static struct heap_error *add_cast(void *context, const struct code_cast *found)
 {
 	struct search *search = context;
 	struct heap_types *types = &search->capture->snapshot.types;
-	const struct cast cast = {
-		.holder = struct_of(types, module_type(search->module, found->holder, types)),
-		.target = struct_of(types, module_type(search->module, found->target, types)),
-		.offset = found->offset,
-	};
+	struct cast cast = describe_holder(search, found);
 
+	cast.target = struct_of(types, module_type(search->module, found->target, types));
 	if (search->found.count == MAX_CASTS ||
 	    module_type_number(search->module, cast.holder, types) == 0 ||
 	    module_type_number(search->module, cast.target, types) == 0)

@@ -12,11 +12,11 @@
 
 #include "lib/base/array.h"
 
-/** A void pointer of a struct, and what it was cast to. */
+/** A void pointer of a struct, or in an array of void pointers, and what it was cast to. */
 struct cast {
-	heap_type_id holder; /**< stripped, as is the target */
+	heap_type_id holder; /**< stripped, as is the target; void *: any array of these */
 	heap_type_id target;
-	uint32_t offset;
+	uint32_t offset; /**< 0 in an array */
 };
 
 struct casts {

@@ -130,9 +130,10 @@ static unsigned find_variables(struct search *search, const struct heap_dwarf_co
 static void visit(struct search *search, const struct cast_member *member, uint64_t target)
 {
 	if (!search->error)
-		search->error = search->visitor->visit(
-			search->visitor->context,
-			&(struct code_cast){ member->holder, target, member->offset });
+		search->error = search->visitor->visit(search->visitor->context,
+						       &(struct code_cast){ member->holder, target,
+									    member->offset,
+									    member->is_element });
 }
 
 // The members that a path leads to or from are cast to the target.
@@ -257,6 +258,17 @@ static void visit_member(struct search *search, const struct code_move *move, ui
 		visit_store(search, move, pc, member);
 }
 
+// Likewise an element of the array that a member leads to.
+static void visit_element(struct search *search, const struct code_move *move, uint64_t pc,
+			  const struct origin *array, struct cast_member *member)
+{
+	if (array->source != FROM_MEMBER || array->member.is_element)
+		return;
+	*member = array->member;
+	member->is_element = true;
+	visit_member(search, move, pc, array->member.holder, member);
+}
+
 // Finds the member that an instruction reads or writes, of each struct that its base may be, and has what is
 // stored come there. @return false: it is none
 static bool visit_members(struct search *search, const struct code_move *move, uint64_t pc,
@@ -266,13 +278,15 @@ static bool visit_members(struct search *search, const struct code_move *move, u
 	const struct cast_place *place;
 	uint32_t at = 0;
 
-	*member = (struct cast_member){ 0, (uint32_t)move->offset };
+	*member = (struct cast_member){ 0, (uint32_t)move->offset, false };
 	if (move->offset < 0)
 		return false;
 	while ((place = cast_places_next(&search->places, move->base, 0, pc, CAST_HOLDER, &at)))
 		visit_member(search, move, pc, place->type, member);
 	if (!member->holder && is_fresh(value, pc) && (value->roles & CAST_HOLDER))
 		visit_member(search, move, pc, value->type, member);
+	else if (!member->holder && is_fresh(value, pc))
+		visit_element(search, move, pc, &value->origin, member);
 	return member->holder != 0;
 }
 

@@ -10,7 +10,10 @@
  * Debug information says nothing of an assignment, but it tells in which registers variables are at each address. A
  * load from the register that `node` is in, into the one that `job` is in behind it, is such a cast; so is
  * a store. Where code is not optimized, variables are in memory, and each is loaded before it is used. Void pointers
- * also go through functions: cast_paths.h.
+ * also go through functions: cast_paths.h. Those in an array may have an index:
+ *
+ *	struct gateway *gateway = connection->contexts[plugin->id];	mov 0x28(%rdi),%rax
+ *									mov (%rax,%rdx,8),%rbx
  *
  * (DWARF 5, sections 2.6 and 4.1.)
  */
@@ -19,7 +22,9 @@
 
 /** The roles that the type of a variable has in casts; flags. */
 enum cast_role {
-	CAST_HOLDER = 1 << 0, /**< a pointer to a struct with void pointers */
+	CAST_HOLDER =
+		1
+		<< 0, /**< a pointer to a struct with void pointers or arrays of these, or to void pointers */
 	CAST_TARGET = 1 << 1, /**< a pointer to what may be cast to */
 	CAST_VOID = 1 << 2,   /**< a pointer to void */
 };
@@ -29,6 +34,7 @@ struct code_cast {
 		holder; /**< place of the type of a variable that is a pointer to the struct with the void pointer */
 	uint64_t target; /**< place of the type of a variable that has the pointer's value */
 	uint32_t offset; /**< of the void pointer, maybe: in any case what is moved is there */
+	bool is_element; /**< it is an element of the array that what is there leads to */
 };
 
 struct code_cast_visitor {

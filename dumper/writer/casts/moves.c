@@ -45,10 +45,27 @@ static uint64_t changed_by(const struct heapsnap_instruction *instruction)
 	return result;
 }
 
-static bool is_plain_memory(const struct heapsnap_instruction *found)
+// True for memory at an offset from a register, and maybe an index.
+static bool is_at_register(const struct heapsnap_instruction *found)
 {
 	return found->is_memory && !found->is_based && !found->is_relative &&
-	       found->base != HEAPSNAP_NO_REGISTER && found->index == HEAPSNAP_NO_REGISTER;
+	       found->base != HEAPSNAP_NO_REGISTER;
+}
+
+static bool is_plain_memory(const struct heapsnap_instruction *found)
+{
+	return is_at_register(found) && found->index == HEAPSNAP_NO_REGISTER;
+}
+
+// True for an element of an array of pointers.
+static bool is_element(const struct heapsnap_instruction *found)
+{
+	enum {
+		SCALE = 3 // of 8 bytes
+	};
+
+	return is_at_register(found) && found->index != HEAPSNAP_NO_REGISTER &&
+	       found->scale == SCALE;
 }
 
 // Two pointers that are stored at once go through a vector register.
@@ -106,9 +123,10 @@ static void decode_data(const uint8_t *code, size_t size, struct code_move *resu
 		result->kind = MOVE_COPY;
 		result->value = found.opcode == LOAD ? value : other;
 		result->base = found.opcode == LOAD ? other : value;
-	} else if (is_plain_memory(&found)) {
+	} else if (is_plain_memory(&found) || is_element(&found)) {
 		result->kind = found.opcode == LOAD ? MOVE_LOAD : MOVE_STORE;
 		result->base = (uint8_t)machine_dwarf_register(found.base);
+		result->is_indexed = is_element(&found);
 	}
 }
 
@@ -137,6 +155,11 @@ static void decode_data(const uint8_t *code, size_t size, struct code_move *resu
 	if ((word & 0xff800000) == 0xf9000000) {
 		result->kind = word >> 22 & 1 ? MOVE_LOAD : MOVE_STORE;
 		result->offset = (int32_t)(word >> 10 & 0xfff) * 8;
+	} else if ((word & 0xffa05c00) ==
+		   0xf8205800) { // ldr, str with a register as index, in steps of 8 bytes
+		result->kind = word >> 22 & 1 ? MOVE_LOAD : MOVE_STORE;
+		result->offset = 0;
+		result->is_indexed = true;
 	} else if ((word & 0xff800000) == 0xa9000000) { // ldp, stp
 		result->kind = word >> 22 & 1 ? MOVE_LOAD : MOVE_STORE;
 		result->second = (word >> 10 & 31) == ZERO ? MOVE_NO_REGISTER : word >> 10 & 31;

@@ -43,11 +43,12 @@ enum move_kind {
 
 /** The effect of an instruction on 64 bits, or twice as many. Registers have their DWARF numbers. */
 struct code_move {
-	uint8_t kind;   /**< enum move_kind */
-	uint8_t value;  /**< register that is loaded, stored or copied to */
-	uint8_t base;   /**< register that the memory is at an offset from */
-	uint8_t second; /**< LOAD, STORE: likewise, 8 bytes behind; or MOVE_NO_REGISTER */
-	uint8_t length; /**< of the instruction; of an unknown one what may be skipped */
+	uint8_t kind;    /**< enum move_kind */
+	uint8_t value;   /**< register that is loaded, stored or copied to */
+	uint8_t base;    /**< register that the memory is at an offset from */
+	uint8_t second;  /**< LOAD, STORE: likewise, 8 bytes behind; or MOVE_NO_REGISTER */
+	uint8_t length;  /**< of the instruction; of an unknown one what may be skipped */
+	bool is_indexed; /**< LOAD, STORE: an index of 8 bytes each is added to the address */
 	int32_t offset;
 	uint64_t changed; /**< OTHER: a bit for each register that it may change */
 	uint64_t

@@ -38,6 +38,9 @@ struct void_casts void_casts_gather(const struct inference *inference, heap_type
 				return (struct void_casts){ .count = 0 };
 		}
 		type = layouts_step_in(layouts, holder, &offset);
+		// A member is no array of any pointers.
+		if (layouts_is_pointer(layouts, type))
+			break;
 	}
 	return result;
 }

@@ -23,6 +23,12 @@ static bool are_enough(uint32_t part, uint32_t all, uint32_t per_cent)
 	return part * UINT64_C(100) >= all * (uint64_t)per_cent;
 }
 
+// True for the pointers with one index of an array, or of one context.
+static bool is_narrow(const struct void_place *place)
+{
+	return place->callback & (VOID_CONTEXT | VOID_INDEX);
+}
+
 static bool are_tagged(const struct void_search *search, const struct void_place *place)
 {
 	uint32_t tagged = 0;
@@ -397,8 +403,7 @@ static struct heap_error *find_content(struct void_search *search, struct void_p
 	place->length.type = deep_content_choose(&search->deep, &search->values, false);
 	// Those of one context are few, so that they agree with something far by chance.
 	*is_found = place->length.type != HEAP_NO_TYPE &&
-		    (!(place->callback & VOID_CONTEXT) ||
-		     deep_content_is_near(&search->deep, place->length.type));
+		    (!is_narrow(place) || deep_content_is_near(&search->deep, place->length.type));
 	return NULL;
 }
 
@@ -409,8 +414,11 @@ static bool find_casts(const struct void_search *search, struct void_place *plac
 	heap_type_id type = HEAP_NO_TYPE;
 	uint32_t known = 0;
 
-	place->casts = void_casts_gather(search->inference, place->type, place->offset);
 	place->is_mixed = false;
+	// Those that code has an array of any pointers of are too many for the contents of one block to choose.
+	if (layouts_is_pointer(&search->inference->layouts, place->type))
+		return false;
+	place->casts = void_casts_gather(search->inference, place->type, place->offset);
 	for (uint32_t i = 0; place->casts.count > 0 && i < place->kept; i++) {
 		struct void_cast_choice choice = void_casts_choose(
 			search->inference, &place->casts, place->samples[i].target, search->words);
@@ -423,8 +431,97 @@ static bool find_casts(const struct void_search *search, struct void_place *plac
 	}
 	// In another context than a small one there may be what the casts are for.
 	place->is_partial = !are_enough(known, place->kept, AGREEING) ||
-			    ((place->callback & VOID_CONTEXT) && place->kept < MIN_HANDLED);
+			    (is_narrow(place) && place->kept < MIN_HANDLED);
 	return known > 0;
+}
+
+// The claim of a struct that a place may be cast to on a target: one value, or several in a row.
+static struct layout_claim fit_one_cast(const struct inference *inference, heap_type_id type,
+					heap_object_id target)
+{
+	struct layout_claim claim = inference_fit(inference, type, target);
+
+	if (claim.fit == LAYOUT_EXACT || claim.fit == LAYOUT_ARRAY)
+		return claim;
+	claim = layouts_fit_weakly(&inference->layouts, type, 0, inference_size(inference, target),
+				   inference_slack(inference, target));
+	return claim.fit == LAYOUT_ARRAY ? claim
+					 : (struct layout_claim){ LAYOUT_NONE, HEAP_NO_TYPE, 0 };
+}
+
+// Targets of a narrow place that may be of a type to which it is cast.
+struct cast_agreement {
+	uint32_t agreeing;
+	int64_t score;
+};
+
+static struct cast_agreement count_casts(const struct void_search *search,
+					 const struct void_place *place, heap_type_id type)
+{
+	const struct inference *inference = search->inference;
+	struct cast_agreement result = { 0 };
+
+	for (uint32_t i = 0; i < place->kept; i++) {
+		heap_object_id target = place->samples[i].target;
+		struct layout_claim claim = fit_one_cast(inference, type, target);
+		struct content content;
+		int score;
+
+		if (claim.fit == LAYOUT_NONE ||
+		    hints_ask(inference, target, type) == VERDICT_AGAINST ||
+		    (claims_are_good(&inference->claims, target) &&
+		     inference_type(inference, target) != type))
+			continue;
+		content_read(inference, target, search->words, &content);
+		score = content_score(inference, &content, type, claim.elements);
+		result.agreeing += score >= 0;
+		result.score += score;
+	}
+	return result;
+}
+
+// The casts of the pointers with one index of an array. Where code has a constant for the index, they are those of that
+// element; else it counts from the first one.
+static struct void_casts gather_by_index(const struct void_search *search,
+					 const struct void_place *place)
+{
+	const struct inference *inference = search->inference;
+	struct void_casts result;
+
+	if (layouts_is_pointer(&inference->layouts, place->type))
+		return void_casts_gather(inference, place->type, 0);
+	result = void_casts_gather(inference, place->type, place->exact);
+	if (result.count > 0 || place->exact == place->offset)
+		return result;
+	result = void_casts_gather(inference, place->type, place->offset);
+	// A single one may be for the first element alone.
+	return result.count > 1 ? result : (struct void_casts){ .count = 0 };
+}
+
+// Finds the only struct that the pointers with one index are cast to and that nearly all of them may be. Of several that
+// which the contents agree better with by a pointer each.
+static bool find_one_cast(const struct void_search *search, struct void_place *place)
+{
+	struct cast_agreement best = { 0 };
+	bool is_clear = false;
+
+	if (!(place->callback & VOID_INDEX) || place->kept < MIN_HANDLED)
+		return false;
+	place->casts = gather_by_index(search, place);
+	for (uint32_t i = 0; i < place->casts.count; i++) {
+		struct cast_agreement found = count_casts(search, place, place->casts.types[i]);
+
+		if (!are_enough(found.agreeing, place->kept, AGREEING))
+			continue;
+		if (best.agreeing > 0 && found.score <= best.score) {
+			is_clear &= best.score >= found.score + place->kept;
+			continue;
+		}
+		is_clear = best.agreeing == 0 || found.score >= best.score + place->kept;
+		best = found;
+		place->length.type = place->casts.types[i];
+	}
+	return is_clear;
 }
 
 static void means_cast(struct void_place *place)
@@ -445,7 +542,8 @@ static struct heap_error *find_meaning_by_content(struct void_search *search,
 		place->rank = RANK_TEXT;
 		return NULL;
 	}
-	if (search->void_pointer != HEAP_NO_TYPE &&
+	// Structs of pointers alone look like these, and those with one index are few.
+	if (search->void_pointer != HEAP_NO_TYPE && !(place->callback & VOID_INDEX) &&
 	    void_arrays_find(&place->arrays, search->inference, search->void_pointer,
 			     search->words)) {
 		place->meaning = MEANS_POINTERS;
@@ -487,6 +585,11 @@ struct heap_error *void_meanings_find(struct void_search *search, struct void_pl
 	// They lead to parts of blocks. A struct with an array of any length would fit those whose first part one leads to.
 	if (place->inner > place->pointers)
 		return NULL;
+	if (find_one_cast(search, place)) {
+		means_cast(place);
+		place->meaning = MEANS_ONE_CAST;
+		return NULL;
+	}
 	has_casts = find_casts(search, place);
 	if (has_casts && !place->is_partial) {
 		means_cast(place);
@@ -539,8 +642,11 @@ struct layout_claim void_meanings_fit(const struct void_search *search,
 		return choice.is_likely || !(place->is_partial || place->is_mixed) ? choice.claim
 										   : none;
 	}
-	claim = place->named ? fit_content(inference, place->named, target)
-			     : inference_fit(inference, place->length.type, target);
+	if (place->meaning == MEANS_ONE_CAST)
+		claim = fit_one_cast(inference, place->length.type, target);
+	else
+		claim = place->named ? fit_content(inference, place->named, target)
+				     : inference_fit(inference, place->length.type, target);
 	if (claim.fit == LAYOUT_NONE)
 		return none;
 	content_read(inference, target, search->words, &content);

@@ -31,20 +31,22 @@ enum void_meaning {
 	MEANS_TAGGED, /**< structs with an enum tag */
 	MEANS_LENGTH, /**< a struct with its own length */
 	MEANS_TYPE,
-	MEANS_BYTES,    /**< as many as a number beside the pointer says */
-	MEANS_CAST,     /**< what code casts the pointer to */
+	MEANS_BYTES, /**< as many as a number beside the pointer says */
+	MEANS_CAST,  /**< what code casts the pointer to */
+	MEANS_ONE_CAST, /**< the only one of these that all of a narrow place may be, or values of it in a row */
 	MEANS_POINTERS, /**< an array of void pointers */
 	MEANS_TEXT,
 };
 
 /**
  * Void pointers at one place of a type. Those that lead to different types are told apart by the callback that
- * the value has beside them, or by what leads to that.
+ * the value has beside them, or by what leads to that, or by their index in an array.
  */
 struct void_place {
 	heap_type_id type;
 	uint64_t offset;
-	uint64_t callback;      /**< or VOID_CONTEXT and a context; 0: any */
+	uint64_t exact;    /**< VOID_INDEX: the offset of that element */
+	uint64_t callback; /**< or VOID_CONTEXT and a context, or VOID_INDEX and a hash; 0: any */
 	struct callback beside; /**< the callback in the type; NO_CALLBACK: not needed */
 	uint32_t pointers, kept, step;
 	uint32_t inner; /**< pointers into the middle of blocks, and no samples */
@@ -64,6 +66,8 @@ struct void_place {
 };
 
 #define VOID_CONTEXT (UINT64_C(1) << 63) /**< no address has this bit */
+/** Nor this: of one context, and one length of the array, all elements with one index. */
+#define VOID_INDEX (UINT64_C(1) << 62)
 
 /** The void pointers of the values of a type, so far. */
 enum voids {
@@ -73,11 +77,16 @@ enum voids {
 	VOIDS_SOME,
 };
 
+#define NO_INDEX UINT64_MAX
+
 /** A void pointer of a value. */
 struct void_pointer {
 	heap_type_id type; /**< that has it */
-	uint64_t offset;   /**< in that */
-	uint64_t value;    /**< address of the value, one element of an array */
+	uint64_t offset;   /**< in that, of the first element of an array */
+	uint64_t exact;    /**< of the element; NO_INDEX: it is in no short array */
+	uint64_t
+		length; /**< bytes of the block that is an array of such pointers; 0: it is a member */
+	uint64_t value; /**< address of the value, one element of an array */
 	/** From there to the element of an array in it that has the pointer; 0: the first, or none. */
 	uint64_t element;
 	heap_object_id holder, target;
@@ -99,6 +108,8 @@ struct void_search {
 	bool by_content;
 	bool by_callback; /**< places are being counted by callbacks */
 	bool by_context;  /**< likewise */
+	bool by_index;    /**< likewise */
+	uint32_t indexed; /**< places that have an index */
 	struct void_contexts contexts;
 	heap_type_id void_pointer; /**< that type; HEAP_NO_TYPE: the program has none */
 	uint64_t *claimed;

@@ -10,6 +10,7 @@
 
 enum {
 	HEAD_DEPTH = 2, // from a node to its pointer in an array, and to the table that has that
+	MAX_INDEXED = 4096, // places for single indexes of arrays
 };
 
 static void release(struct void_search *search)
@@ -31,13 +32,18 @@ static bool is_open(const struct void_place *place)
 	return place->beside.offset != NO_CALLBACK;
 }
 
-// True if a place does not tell what all of its pointers lead to. Code may cast those of one container alone.
+// True if a place does not tell what all of its pointers lead to.
+static bool is_left(const struct void_place *place)
+{
+	return place->meaning == MEANS_NOTHING ||
+	       ((place->meaning == MEANS_TYPE || place->meaning == MEANS_CAST) &&
+		place->is_partial);
+}
+
+// Likewise of all pointers of a type. Code may cast those of one container alone.
 static bool is_unclear(const struct void_place *place)
 {
-	return place->callback == 0 &&
-	       (place->meaning == MEANS_NOTHING ||
-		((place->meaning == MEANS_TYPE || place->meaning == MEANS_CAST) &&
-		 place->is_partial));
+	return place->callback == 0 && is_left(place);
 }
 
 // True if the callback beside a pointer may tell more: it knows one type, code casts the pointers of all.
@@ -94,6 +100,29 @@ static uint64_t read_context(const struct void_search *search, const struct void
 	return context ? VOID_CONTEXT | context : 0;
 }
 
+// The index of a pointer in its array as a callback of its place, with the context of that; 0 if it is in none.
+static uint64_t read_index(const struct void_search *search, const struct void_pointer *pointer)
+{
+	uint64_t hash;
+
+	if (pointer->exact == NO_INDEX)
+		return 0;
+	hash = heap_hash_mix(heap_hash_pair(pointer->exact, pointer->length),
+			     read_context(search, pointer));
+	return VOID_INDEX | hash >> 32;
+}
+
+// The place of the index of a pointer, if that tells more than the one of its context.
+static const struct void_place *find_by_index(const struct void_search *search,
+					      const struct void_pointer *pointer,
+					      const struct void_place *context)
+{
+	uint64_t index = read_index(search, pointer);
+	const struct void_place *place = index ? find_place(search, pointer, index) : NULL;
+
+	return place && is_told(place) ? place : context;
+}
+
 // The place that tells what a pointer leads to: that with its callback or context, if all of them together do not
 // tell all. @return NULL: there is none
 static const struct void_place *find_telling(const struct void_search *search,
@@ -111,6 +140,8 @@ static const struct void_place *find_telling(const struct void_search *search,
 	if (all && (!place || (place == all && is_unclear(all)))) {
 		callback = read_context(search, pointer);
 		narrow = callback ? find_place(search, pointer, callback) : NULL;
+		if (!narrow || is_left(narrow))
+			narrow = find_by_index(search, pointer, narrow);
 		if (narrow && is_told(narrow))
 			place = narrow;
 		else if (all->meaning == MEANS_CAST)
@@ -138,6 +169,24 @@ static void keep_sample(const struct inference *inference, struct void_place *pl
 	place->step *= factor;
 }
 
+// What tells a pointer of a place apart from others, as places are being divided. @return 0: nothing
+static uint64_t read_division(const struct void_search *search, const struct void_place *place,
+			      const struct void_pointer *pointer)
+{
+	const struct void_place *narrow;
+	uint64_t context;
+
+	if (search->by_callback)
+		return is_open(place) ? read_callback(search, place, pointer) : 0;
+	if (!is_unclear(place))
+		return 0;
+	context = read_context(search, pointer);
+	if (search->by_context)
+		return context;
+	narrow = context ? find_place(search, pointer, context) : NULL;
+	return !narrow || is_left(narrow) ? read_index(search, pointer) : 0;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *count_pointer(struct void_search *search,
 					const struct void_pointer *pointer)
@@ -145,14 +194,13 @@ static struct heap_error *count_pointer(struct void_search *search,
 	struct void_place *place = find_place(search, pointer, 0);
 	uint64_t callback = 0;
 
-	if (search->by_callback || search->by_context) {
-		if (!place || !(search->by_context ? is_unclear(place) : is_open(place)))
-			return NULL;
-		callback = search->by_context ? read_context(search, pointer)
-					      : read_callback(search, place, pointer);
+	if (search->by_callback || search->by_context || search->by_index) {
+		callback = place ? read_division(search, place, pointer) : 0;
 		if (callback == 0)
 			return NULL;
 		place = find_place(search, pointer, callback);
+		if (!place && search->by_index && search->indexed++ >= MAX_INDEXED)
+			return NULL;
 	}
 	if (!place) {
 		HEAP_TRY(heap_hash_add(&search->by_place, hash_place(pointer, callback),
@@ -160,6 +208,7 @@ static struct heap_error *count_pointer(struct void_search *search,
 		HEAP_TRY(heap_array_append(&search->places,
 					   ((struct void_place){ .type = pointer->type,
 								 .offset = pointer->offset,
+								 .exact = pointer->exact,
 								 .callback = callback,
 								 .beside.offset = NO_CALLBACK,
 								 .step = 1 })));
@@ -197,7 +246,7 @@ static struct heap_error *claim_target(struct void_search *search,
 		evidence = HEAP_EVIDENCE_TAG;
 	else if (place->is_handled)
 		evidence = HEAP_EVIDENCE_METHODS;
-	else if (place->meaning == MEANS_CAST)
+	else if (place->meaning == MEANS_CAST || place->meaning == MEANS_ONE_CAST)
 		evidence = HEAP_EVIDENCE_CAST;
 	++*search->claimed;
 	return claims_add(&inference->claims, place->rank,
@@ -234,6 +283,7 @@ static struct heap_error *divide_places(struct void_search *search)
 	search->by_callback = true;
 	void_visits_narrow(search, is_open);
 	HEAP_TRY(void_visits_all(search, count_pointer));
+	search->by_callback = false;
 	return find_meanings(search, count);
 }
 
@@ -299,6 +349,20 @@ static struct heap_error *divide_by_context(struct void_search *search)
 	return find_meanings(search, count);
 }
 
+// Tells those that are left then apart by their index in an array, as the contexts of plugins or columns of tables.
+HEAP_MUST_CHECK
+static struct heap_error *divide_by_index(struct void_search *search)
+{
+	size_t count = search->places.count;
+
+	if (!search->has_holders)
+		return NULL;
+	search->by_context = false;
+	search->by_index = true;
+	HEAP_TRY(void_visits_all(search, count_pointer));
+	return find_meanings(search, count);
+}
+
 struct heap_error *void_pointers_claim(struct inference *inference, bool by_content,
 				       uint64_t *claimed)
 {
@@ -322,8 +386,10 @@ struct heap_error *void_pointers_claim(struct inference *inference, bool by_cont
 	HEAP_TRY(self_lengths_find(inference, &search.lengths));
 	HEAP_TRY(find_meanings(&search, 0));
 	HEAP_TRY(divide_places(&search));
-	if (by_content)
+	if (by_content) {
 		HEAP_TRY(divide_by_context(&search));
+		HEAP_TRY(divide_by_index(&search));
+	}
 	void_visits_narrow(&search, is_told);
 	return void_visits_all(&search, claim_target);
 }

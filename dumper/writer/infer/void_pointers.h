@@ -8,7 +8,8 @@
  * They say nothing of their targets, but these tell of each other. Nearly all of a sample begin with an
  * enum tag (enum_tags.h), or have their own length where a known struct has it (self_lengths.h), or are of
  * one type as far as they are known, or are as many bytes as a number beside the pointer says (byte_lengths.h), or have
- * contents that agree with one type alone (deep_content.h).
+ * contents that agree with one type alone (deep_content.h). Where they do not agree, those of one callback, context or
+ * index do (void_places.h).
  */
 
 #include "lib/base/error.h"

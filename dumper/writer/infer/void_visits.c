@@ -10,6 +10,7 @@
 enum {
 	MAX_DEPTH = 8,
 	MAX_FLEXIBLE = 4096, // bytes of a struct with a flexible array whose pointers are visited
+	MAX_INDEXED = 512,   // bytes of an array in which each index may have a meaning of its own
 };
 
 // Values of a type in an object.
@@ -24,13 +25,16 @@ struct values {
 
 // The offset of the first one, if a pointer is in one of several elements of an array. Of a flexible array
 // the last elements are often not in use, and hold old pointers: each counts for itself, unless they are thin.
+//
+// @param in_array  gets true if it is
 static uint64_t without_index(const struct layouts *layouts, const struct values *values,
-			      uint64_t offset)
+			      uint64_t offset, bool *in_array)
 {
 	heap_type_id id = values->type;
 	const struct layout_facts *facts = &layouts->facts[id];
 	uint64_t base = 0, stride = layouts_size(layouts, facts->element);
 
+	*in_array = false;
 	if (!layouts_is_flexible(layouts, id) && layouts_size(layouts, id) > 0)
 		offset %= layouts_size(layouts, id);
 	else if (values->is_thin && offset >= facts->start && stride > 0)
@@ -43,6 +47,7 @@ static uint64_t without_index(const struct layouts *layouts, const struct values
 		id = layouts_step_in(layouts, id, &offset);
 		if (id == HEAP_NO_TYPE)
 			break;
+		*in_array |= is_array;
 		base += is_array ? 0 : before - offset;
 	}
 	return base + offset;
@@ -120,6 +125,29 @@ static uint64_t value_address(const struct void_search *search, const struct val
 	       values->start + first;
 }
 
+// Where in its value a void pointer is: see struct void_pointer.
+struct location {
+	uint64_t offset, exact, length;
+};
+
+// @param in_value  the offset behind the start of its value
+static struct location locate(const struct inference *inference, const struct values *values,
+			      uint64_t offset, uint64_t in_value)
+{
+	const struct layouts *layouts = &inference->layouts;
+	uint64_t bytes = values->end - values->start;
+	bool in_array;
+	struct location result = { without_index(layouts, values, offset, &in_array), NO_INDEX, 0 };
+
+	if (layouts_is_pointer(layouts, values->type) && bytes <= MAX_INDEXED) {
+		result.exact = offset;
+		result.length = bytes;
+	} else if (in_array && layouts_size(layouts, values->type) <= MAX_INDEXED) {
+		result.exact = in_value;
+	}
+	return result;
+}
+
 // Visits the void pointers of values.
 HEAP_MUST_CHECK
 static struct heap_error *visit_values(struct void_search *search, const struct values *values,
@@ -136,9 +164,10 @@ static struct heap_error *visit_values(struct void_search *search, const struct 
 		end = values->start + MAX_FLEXIBLE;
 	HEAP_TRY(heap_repetitions_find(&inference->repetitions, values->type, &repetition));
 	for (uint32_t i = values->edge; i < snapshot->edge_first[values->object + 1]; i++) {
-		uint64_t offset = snapshot->edge_slot[i] * UINT64_C(8), first_place, value;
+		uint64_t offset = snapshot->edge_slot[i] * UINT64_C(8), value, address;
 		heap_object_id target = snapshot->edge_target[i];
 		const struct heap_slots *slots;
+		struct location at;
 		uint32_t first, behind;
 
 		progress_step();
@@ -148,22 +177,24 @@ static struct heap_error *visit_values(struct void_search *search, const struct 
 		slots = heap_repetition_slots_at(repetition, offset, &first, &behind);
 		if (!slots || !are_void(inference, slots, first, behind))
 			continue;
-		first_place = without_index(&inference->layouts, values, offset);
+		address = objects_address(&inference->capture->objects, values->object) +
+			  values->start + offset;
 		value = value_address(search, values, offset);
-		HEAP_TRY(visit(
-			search,
-			&(struct void_pointer){
-				values->type,
-				first_place,
-				value,
-				objects_address(&inference->capture->objects, values->object) +
-					values->start + offset - first_place - value,
-				values->object,
-				target,
-				values->is_sure,
-				!layouts_is_start(snapshot->edge_interior[i] -
-						  inference_prefix(inference, target)),
-			}));
+		at = locate(inference, values, offset, address - value);
+		HEAP_TRY(visit(search,
+			       &(struct void_pointer){
+				       values->type,
+				       at.offset,
+				       at.exact,
+				       at.length,
+				       value,
+				       address - at.offset - value,
+				       values->object,
+				       target,
+				       values->is_sure,
+				       !layouts_is_start(snapshot->edge_interior[i] -
+							 inference_prefix(inference, target)),
+			       }));
 	}
 	return NULL;
 }
