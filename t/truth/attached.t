@@ -33,6 +33,7 @@ my %least = (
     boxed => 99.9,
     btree => 90,
     cache => 95,
+    callables => 100,
     captions => 99.9,
     casts => 85,
     catalog => 84,

@@ -111,3 +111,51 @@ struct layout_claim derived_structs_wrap(const struct inference *inference, heap
 		       ? *claim
 		       : (struct layout_claim){ claim->fit, type, 1 };
 }
+
+// The structs that begin with a base, and are no larger than a block.
+static struct layout_wholes find_smaller(const struct inference *inference, heap_object_id object,
+					 heap_type_id base)
+{
+	return layouts_smaller_wholes(&inference->layouts, base, 0,
+				      inference_size(inference, object) + 1);
+}
+
+bool derived_structs_may_be(const struct inference *inference, heap_object_id object,
+			    const struct layout_claim *claim)
+{
+	struct layout_wholes smaller;
+
+	if (inference_has_sites(inference) || claim->fit != LAYOUT_FLEXIBLE ||
+	    !inference->layouts.facts[claim->type].is_beginning)
+		return false;
+	smaller = find_smaller(inference, object, claim->type);
+	return smaller.at < smaller.end;
+}
+
+struct layout_claim derived_structs_choose(const struct inference *inference, heap_object_id object,
+					   const struct layout_claim *claim)
+{
+	uint64_t words[CONTENT_WORDS + 1];
+	struct layout_claim result = { LAYOUT_NONE, HEAP_NO_TYPE, 0 };
+	struct layout_wholes smaller;
+	struct content content;
+	int best = -1;
+
+	if (!derived_structs_may_be(inference, object, claim))
+		return *claim;
+	content_read(inference, object, words, &content);
+	if (content_score(inference, &content, claim->type, claim->elements) >= 0)
+		return *claim;
+	smaller = find_smaller(inference, object, claim->type);
+	for (const struct layout_part *part = smaller.at; part < smaller.end; part++) {
+		int score = content_score(inference, &content, part->whole, 1);
+
+		if (score < best || part->whole == claim->type)
+			continue;
+		result = score > best && score > 0
+				 ? (struct layout_claim){ LAYOUT_SLACK, part->whole, 1 }
+				 : (struct layout_claim){ LAYOUT_NONE, HEAP_NO_TYPE, 0 };
+		best = score;
+	}
+	return best < 0 ? *claim : result;
+}

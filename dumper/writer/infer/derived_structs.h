@@ -40,4 +40,19 @@ struct layout_claim derived_structs_extend(const struct inference *inference, he
 struct layout_claim derived_structs_wrap(const struct inference *inference, heap_object_id object,
 					 const struct layout_claim *claim);
 
+/**
+ * True if a block that would be a base with elements at its end may be a larger struct instead that begins with the base:
+ * where no site tells which. Thread-safe.
+ */
+bool derived_structs_may_be(const struct inference *inference, heap_object_id object,
+			    const struct layout_claim *claim);
+
+/**
+ * Such a block, if its contents cannot be those elements: the claim of the only struct with which they agree best.
+ *
+ * @return @p claim, if it may be the base; LAYOUT_NONE: it is none, and may be one of several
+ */
+struct layout_claim derived_structs_choose(const struct inference *inference, heap_object_id object,
+					   const struct layout_claim *claim);
+
 #endif

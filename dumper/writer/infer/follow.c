@@ -169,6 +169,12 @@ struct heap_error *inference_apply_pointer(struct inference *inference, heap_typ
 		claim = fit_counted(inference, pointee, pointer->target);
 	if (claim.fit == LAYOUT_FLEXIBLE && pools_contain(inference, pointer->target, claim.type))
 		claim.fit = LAYOUT_NONE;
+	if (claim.fit == LAYOUT_FLEXIBLE)
+		claim = derived_structs_choose(inference, pointer->target, &claim);
+	if (claim.fit == LAYOUT_SLACK)
+		return claims_add(&inference->claims, RANK_EMBEDDED,
+				  &(struct claim){ pointer->target, claim.type, 1,
+						   HEAP_EVIDENCE_EMBEDDING, false });
 	if (claim.fit == LAYOUT_EXACT && claim.elements > 1 && is_cut(inference, pointer->target))
 		claim.fit = LAYOUT_NONE;
 	if (claim.fit == LAYOUT_FLEXIBLE && is_doubtful(inference, &claim, pointer->target) &&
@@ -386,7 +392,9 @@ void inference_foresee(const struct inference *inference, struct typed_edge *edg
 	    pools_have(&inference->pools, pointer.target))
 		return;
 	claim = inference_fit(inference, edge->slots->pointee, pointer.target);
-	if (claim.fit == LAYOUT_FLEXIBLE && is_doubtful(inference, &claim, pointer.target))
+	if (claim.fit == LAYOUT_FLEXIBLE &&
+	    (is_doubtful(inference, &claim, pointer.target) ||
+	     derived_structs_may_be(inference, pointer.target, &claim)))
 		return;
 	if (claim.fit == LAYOUT_NONE &&
 	    (smaller_targets_may_be(inference, edge->slots->pointee, pointer.interior - prefix,
