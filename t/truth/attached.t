@@ -101,6 +101,7 @@ my %least = (
     sections => 95,
     sessions => 95,
     shapes => 95,
+    sheet => 100,
     shelves => 95,
     signals => 100,
     slices => 99.5,

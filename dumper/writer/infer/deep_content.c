@@ -6,6 +6,7 @@
 #include "lib/base/search.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum {
 	LARGEST = CONTENT_WORDS * 8,
@@ -124,7 +125,8 @@ static int limit(int score, int most)
 	return score < -most ? -most : score;
 }
 
-// Scores the block that a pointer to characters leads to. It may be any bytes, so only a text agrees.
+// Scores the block that a pointer to characters leads to. It may be any bytes, so only a text agrees. That of a single letter
+// may as well be a small number.
 static int text_score(const struct deep_content *deep, heap_object_id target)
 {
 	const struct inference *inference = deep->inference;
@@ -135,6 +137,8 @@ static int text_score(const struct deep_content *deep, heap_object_id target)
 			       ? AGREES
 			       : 0;
 	content_read(inference, target, deep->ahead, &ahead);
+	if (memchr(deep->ahead, '\0', sizeof(uint16_t)))
+		return 0;
 	return content_is_text(inference, &ahead, inference_size(inference, target)) ? AGREES : 0;
 }
 
@@ -188,15 +192,13 @@ static int value_score(const struct deep_content *deep, const struct content *co
 	return score;
 }
 
-// Scores a sample of the values. @return below 0 if too many contradict: the rest is not read then
-static int64_t score_type(const struct deep_content *deep, const struct deep_values *values,
-			  bool are_alike, heap_type_id type)
+struct deep_verdict deep_content_judge(const struct deep_content *deep,
+				       const struct deep_values *values, heap_type_id type)
 {
 	size_t step = values->count / SAMPLES + 1, most = (values->count + step - 1) / step;
-	uint32_t samples = 0, against = 0, agree = 0;
-	int64_t sum = 0;
+	struct deep_verdict result = { 0 };
 
-	for (size_t i = 0; i < values->count && against * CONTRADICTED <= most; i += step) {
+	for (size_t i = 0; i < values->count && result.against * CONTRADICTED <= most; i += step) {
 		struct content content;
 		bool is_deep;
 		int score;
@@ -206,18 +208,28 @@ static int64_t score_type(const struct deep_content *deep, const struct deep_val
 		if (is_zero(&content))
 			continue;
 		score = value_score(deep, &content, type, &is_deep);
-		samples++;
-		against += score < 0;
-		agree += score > 0 && is_deep;
-		sum += score;
+		result.samples++;
+		result.against += score < 0;
+		result.agreeing += score > 0 && is_deep;
+		result.score += score;
 	}
-	if (against * CONTRADICTED > samples)
+	return result;
+}
+
+// Scores a sample of the values. @return below 0 if too many contradict
+static int64_t score_type(const struct deep_content *deep, const struct deep_values *values,
+			  bool are_alike, heap_type_id type)
+{
+	const struct deep_verdict found = deep_content_judge(deep, values, type);
+
+	if (found.against * CONTRADICTED > found.samples)
 		return -1;
 	// Values of several types may be like those of one as far as they go: what lies ahead must agree.
 	// Where all are of one type, those whose pointers are not set do not matter.
-	if (are_alike ? agree == 0 : (samples - agree) * CONTRADICTED > samples)
+	if (are_alike ? found.agreeing == 0
+		      : (found.samples - found.agreeing) * CONTRADICTED > found.samples)
 		return -1;
-	return sum;
+	return found.score;
 }
 
 // The best of some types, and the score of the next one.

@@ -49,6 +49,17 @@ bool deep_content_is_near(const struct deep_content *deep, heap_type_id type);
 /** True if there are but zeros in a value. */
 bool deep_content_is_zero(const struct deep_content *deep, const struct deep_value *value);
 
+/** How far a sample of values agrees with a type. Values of zeros are not among them. */
+struct deep_verdict {
+	uint32_t samples, against;
+	uint32_t agreeing; /**< what their pointers lead to, too */
+	int64_t score;     /**< of all */
+};
+
+/** Compares values with a type, as long as not too many contradict. */
+struct deep_verdict deep_content_judge(const struct deep_content *deep,
+				       const struct deep_values *values, heap_type_id type);
+
 /**
  * The type of values, by a sample of them; HEAP_NO_TYPE: unknown. Those of zeros do not count. A near type has to
  * be better than all other near ones, and nearly as good as the others.

@@ -32,6 +32,7 @@
 #include "dumper/writer/infer/library_types.h"
 #include "dumper/writer/infer/own_methods.h"
 #include "dumper/writer/infer/payloads.h"
+#include "dumper/writer/infer/prefix_groups.h"
 #include "dumper/writer/infer/pointer_tables.h"
 #include "dumper/writer/infer/pool_texts.h"
 #include "dumper/writer/infer/proven_arrays.h"
@@ -436,6 +437,8 @@ static struct heap_error *advance(struct inference *inference, int small, uint64
 		HEAP_TRY(ring_arrays_claim(inference, named));
 		HEAP_TRY(pointer_tables_claim(inference, named));
 	}
+	if (*named == 0 && pass(inference, &inference->prefix_groups, FEW_NEW))
+		HEAP_TRY(prefix_groups_claim(inference, named));
 	if (*named == 0)
 		HEAP_TRY(cut_early(inference, small, named));
 	if (*named == 0)

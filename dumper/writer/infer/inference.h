@@ -112,6 +112,7 @@ struct inference {
 	struct gate lengths;       /**< finding the lengths of arrays */
 	struct gate links;         /**< measuring nodes behind their links */
 	struct gate arrays;        /**< proving arrays */
+	struct gate prefix_groups; /**< grouping blocks by numbers with which they begin */
 	struct gate payloads;      /**< finding the payloads of links */
 	struct gate all_kinds;     /**< a pass over all kinds */
 	struct gate few;           /**< asking few siblings */
