@@ -365,8 +365,9 @@ sub evidence {
         "$_ $table->{$_}{objects}" . ($table->{$_}{wrong} ? " ($table->{$_}{wrong} wrong)" : '') } sort keys %$table) . "\n";
 }
 
-# The variants of all programs that have been built, with debug information.
-sub all { return grep { !is_bare($_->[1]) } built() }
+# The variants of all programs that have been built, with debug information. Into those that are linked statically no
+# library is loaded: heapsnap can but attach.
+sub all { return grep { !is_bare($_->[1]) && $_->[1] !~ /-static$/ } built() }
 
 # Those of C++ without it: "-bare" have symbols, "-stripped" have none.
 sub bare { return grep { is_bare($_->[1]) } built() }

@@ -88,6 +88,7 @@ $floor{drawing} = [99.9, 99.9];    # a number beside a union that is not its tag
 $floor{clauses} = [100, 100];    # structs cut off behind a smaller member of a union; code that looks like tables of functions
 $floor{labels} = [100, 100];    # counters before texts, that look like the header of other structs
 $floor{grids} = [100, 100];    # arrays that a struct leads to, which is what the function returns
+$floor{playlists} = [100, 100];    # arrays of one element behind their number
 $floor{sheet} = [100, 100];    # structs that begin alike, by a number that is no enum
 $floor{plugins} = [97.9, 100];    # nothing tells what columns have
 $floor{macros} = [100, 100];    # old bytes in an enum that most do not set speak against what the code has

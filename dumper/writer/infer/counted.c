@@ -55,20 +55,23 @@ static struct heap_error *add_all(struct heap_types *types, uint32_t known, heap
 	return NULL;
 }
 
+#define NEW_ARRAY "_Znam" // operator new[](unsigned long)
+
 bool counted_may_be(const struct capture *capture)
 {
 	const struct modules *modules = &capture->modules;
+	const struct module *program = modules_find(modules, capture->image.entry);
 
 	if (capture_has_headers(capture))
 		return capture->objects.all_flags & HEAPSNAP_BLOCK_NEW_ARRAY;
 	for (size_t i = 0; i < modules->count; i++) {
 		const struct heap_elf_file *elf = modules->modules[i].elf;
 
-		// operator new[](unsigned long)
-		if (elf && heap_elf_imports(elf, "_Znam"))
+		if (elf && heap_elf_imports(elf, NEW_ARRAY))
 			return true;
 	}
-	return false;
+	// It may be linked into the program.
+	return program && program->elf && heap_elf_find_name(program->elf, NEW_ARRAY);
 }
 
 struct heap_error *counted_add_types(struct capture *capture, heap_type_id **counted)

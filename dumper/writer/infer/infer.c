@@ -14,6 +14,7 @@
 #include "dumper/writer/infer/conflicts.h"
 #include "dumper/writer/infer/containers.h"
 #include "dumper/writer/infer/counted.h"
+#include "dumper/writer/infer/counted_singles.h"
 #include "dumper/writer/infer/headed_arrays.h"
 #include "dumper/writer/infer/inference.h"
 #include "dumper/writer/infer/larger_targets.h"
@@ -395,6 +396,8 @@ static struct heap_error *advance(struct inference *inference, int small, uint64
 		HEAP_TRY(bounded_arrays_claim(inference, named));
 	if (*named == 0 && pass(inference, &inference->headed, FEW_NEW))
 		HEAP_TRY(headed_arrays_cut(inference, named));
+	if (*named == 0 && pass(inference, &inference->counted_singles, FEW_NEW))
+		HEAP_TRY(counted_singles_claim(inference, named));
 	if (*named == 0 && !progress_is_late())
 		HEAP_TRY(find_runtimes(inference, false, named));
 	if (*named == 0 && !progress_is_late())

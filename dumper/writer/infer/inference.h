@@ -112,13 +112,14 @@ struct inference {
 	struct gate lengths;       /**< finding the lengths of arrays */
 	struct gate links;         /**< measuring nodes behind their links */
 	struct gate arrays;        /**< proving arrays */
-	struct gate prefix_groups; /**< grouping blocks by numbers with which they begin */
-	struct gate payloads;      /**< finding the payloads of links */
-	struct gate all_kinds;     /**< a pass over all kinds */
-	struct gate few;           /**< asking few siblings */
-	struct gate likeness;      /**< comparing blocks with those whose types are known */
-	uint32_t ring_hints_seen;  /**< see ring_arrays.h */
-	bool has_texts;            /**< those are known that only void pointers lead to */
+	struct gate counted_singles; /**< telling arrays of one element behind its number */
+	struct gate prefix_groups;   /**< grouping blocks by numbers with which they begin */
+	struct gate payloads;        /**< finding the payloads of links */
+	struct gate all_kinds;       /**< a pass over all kinds */
+	struct gate few;             /**< asking few siblings */
+	struct gate likeness;        /**< comparing blocks with those whose types are known */
+	uint32_t ring_hints_seen;    /**< see ring_arrays.h */
+	bool has_texts;              /**< those are known that only void pointers lead to */
 	bool has_conflicts; /**< some are noted in the snapshot's columns CONFLICT_TYPES and CONFLICTS */
 	uint64_t named; /**< how often an object without a type got one: for progress */
 	bool is_last;   /**< all passes look at what is new once more, however little that is */
