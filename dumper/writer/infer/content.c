@@ -362,6 +362,14 @@ static bool is_pointer_for_count(const struct check *check, uint64_t offset,
 	       is_count_name(heap_types_string(types, member->name));
 }
 
+// True unless an object that should begin with a pointer to a table of functions has one into the heap.
+static bool may_have_table(const struct check *check, uint64_t offset,
+			   const struct heap_member *member)
+{
+	return !(member->flags & HEAP_MEMBER_VTABLE) || offset % 8 != 0 ||
+	       !points_into_heap(check, offset);
+}
+
 static int member_score(const struct check *check, uint64_t offset, heap_type_id whole,
 			const struct heap_member *member, int depth)
 {
@@ -375,6 +383,10 @@ static int member_score(const struct check *check, uint64_t offset, heap_type_id
 		return padded_score(check, offset, layouts_strip(layouts, member->type));
 	if (is_pointer_for_count(check, offset, member))
 		return CONTRADICTED;
+	if (!may_have_table(check, offset, member)) {
+		++*check->contradictions;
+		return CONTRADICTED;
+	}
 	return type_score(check, offset, member->type, depth + 1);
 }
 

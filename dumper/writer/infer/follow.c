@@ -22,6 +22,24 @@ enum {
 	FIRST_EDGES = 16,     // of the end of a table
 };
 
+// True if a pointer leads to the start of a block that cannot be what it should be: objects with virtual functions begin
+// with a pointer to a table outside the heap. So do not those whose constructor has not run, and what lies where one was.
+static bool lacks_table(const struct inference *inference, heap_type_id pointee,
+			const struct pointer *pointer)
+{
+	const struct capture *capture = inference->capture;
+	uint64_t word;
+
+	if (pointee == HEAP_NO_TYPE || !layouts_is_start(pointer->interior) ||
+	    !layouts_is_polymorphic(&inference->layouts, pointee) ||
+	    inference_size(inference, pointer->target) < sizeof(word))
+		return false;
+	pages_read(inference->pages, inference_address(inference, pointer->target), &word,
+		   sizeof(word));
+	return word != 0 && (!image_find(&capture->image, word) ||
+			     objects_find(&capture->objects, word) != HEAP_NO_OBJECT);
+}
+
 // The slots of a union at one place: any of them may be meant.
 HEAP_MUST_CHECK
 static struct heap_error *hint_at_all(struct inference *inference, const struct heap_slot *slots,
@@ -31,7 +49,8 @@ static struct heap_error *hint_at_all(struct inference *inference, const struct 
 
 	for (uint32_t i = 0; i < count; i++) {
 		one.may_be_bytes = slots[i].may_be_bytes;
-		if (slots[i].pointee != HEAP_NO_TYPE)
+		if (slots[i].pointee != HEAP_NO_TYPE &&
+		    !lacks_table(inference, slots[i].pointee, pointer))
 			HEAP_TRY(hints_add(inference, slots[i].pointee, &one, true));
 	}
 	return NULL;
@@ -159,6 +178,8 @@ struct heap_error *inference_apply_pointer(struct inference *inference, heap_typ
 	uint64_t size = inference_size(inference, pointer->target);
 	struct layout_claim claim = fit_tagged(inference, pointee, pointer);
 
+	if (lacks_table(inference, pointee, pointer))
+		return NULL;
 	if (claim.fit != LAYOUT_NONE)
 		return claims_add(&inference->claims, RANK_TAG,
 				  &(struct claim){ pointer->target, claim.type, claim.elements,
@@ -387,6 +408,7 @@ void inference_foresee(const struct inference *inference, struct typed_edge *edg
 			   layouts_strip(&inference->layouts, edge->slots->pointee)) ||
 	    !layouts_is_start(pointer.interior - prefix) ||
 	    trait_objects_concern(inference->layouts.types, edge->slots->pointee) ||
+	    layouts_is_polymorphic(&inference->layouts, edge->slots->pointee) ||
 	    flagged_pointers_concern(inference, edge->slots->pointee, pointer.target,
 				     pointer.interior) ||
 	    pools_have(&inference->pools, pointer.target))

@@ -249,6 +249,12 @@ static inline bool layouts_is_compound(const struct layouts *layouts, heap_type_
 	return layouts->facts[type].is_compound;
 }
 
+/** True for a class with virtual functions: its objects begin with a pointer to their table. */
+static inline bool layouts_is_polymorphic(const struct layouts *layouts, heap_type_id type)
+{
+	return layouts->types->types[layouts->facts[type].stripped].flags & HEAP_TYPE_POLYMORPHIC;
+}
+
 bool layouts_is_pointer(const struct layouts *layouts, heap_type_id type);
 
 /** True if it is one byte wide, as the elements of texts are. */
