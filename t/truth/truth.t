@@ -60,6 +60,7 @@ $floor{regex} = [99.9, 99.9];    # leaked sets of characters
 $floor{deltas} = [99.9, 99.9];    # bytes, whose callers' callers' variables alone tell so
 $floor{toolkit} = [100, 100];    # keys of hash tables that are the tags of other blocks
 $floor{thin} = [100, 100];    # void pointers, by the arguments of the templates around them
+$floor{messages} = [100, 100];    # nodes behind void pointers, by the template that declares them; texts beside objects
 $floor{dictionaries} = [100, 100];    # nodes by their container's arguments
 $floor{items} = [99.9, 99.9];    # pointers lead to the texts with which they end
 $floor{regions} = [99.9, 99.9];    # links before all blocks, and only these lead to some

@@ -2,6 +2,7 @@
 #include "dumper/writer/infer/thin_templates.h"
 
 #include "dumper/writer/infer/class_names.h"
+#include "dumper/writer/infer/node_links.h"
 #include "dumper/writer/infer/type_copies.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/search.h"
@@ -23,6 +24,11 @@ struct reference {
 	heap_type_id from, to;
 };
 
+// A node that is declared inside of an instance of a template.
+struct inner_node {
+	heap_type_id holder, node;
+};
+
 struct search {
 	struct heap_types *types;
 	struct thin_templates *templates;
@@ -32,6 +38,7 @@ struct search {
 	struct HEAP_ARRAY(struct reference) references; // by the type that they come from
 	struct HEAP_ARRAY(
 		heap_type_id) queue; // shared types whose references have not been followed
+	struct HEAP_ARRAY(struct inner_node) nodes; // by holder
 };
 
 static void deinit(struct search *search)
@@ -40,6 +47,7 @@ static void deinit(struct search *search)
 	free(search->is_shared);
 	heap_array_deinit(&search->references);
 	heap_array_deinit(&search->queue);
+	heap_array_deinit(&search->nodes);
 }
 
 static bool is_complete(const struct heap_type *type)
@@ -192,24 +200,89 @@ static struct heap_error *find_shared(struct search *search)
 	return NULL;
 }
 
+// --- nodes --------------------------------------------------------------------------------
+
+// True for a class that leads to its own kind, or begins with one that does.
+static bool is_node(const struct heap_types *types, heap_type_id id)
+{
+	const struct heap_type *type = &types->types[id];
+	heap_type_id base;
+
+	if (!node_links_is_class(type) || (type->flags & HEAP_TYPE_POLYMORPHIC))
+		return false;
+	if (node_links_lead_to_own(types, id))
+		return true;
+	base = node_links_find_base(types, id);
+	return base != HEAP_NO_TYPE && type->size > types->types[base].size &&
+	       node_links_lead_to_own(types, base);
+}
+
+static int compare_nodes(const void *a, const void *b)
+{
+	const struct inner_node *one = a, *other = b;
+
+	if (one->holder != other->holder)
+		return one->holder < other->holder ? -1 : 1;
+	return (one->node > other->node) - (one->node < other->node);
+}
+
+// Lists the nodes that are declared inside of a template, at any depth.
+HEAP_MUST_CHECK
+static struct heap_error *find_nodes(struct search *search)
+{
+	const struct heap_types *types = search->types;
+
+	for (heap_type_id id = 1; id < search->count; id++) {
+		const char *name = heap_types_name(types, id);
+		size_t length = heap_template_length(name);
+		heap_type_id holder;
+
+		if (length == 0 || strncmp(name + length, "::", 2) != 0 || !is_node(types, id))
+			continue;
+		holder = class_names_find(search->names, name, length);
+		if (holder != HEAP_NO_TYPE && is_instance(types, holder))
+			HEAP_TRY(heap_array_append(&search->nodes,
+						   ((struct inner_node){ holder, id })));
+	}
+	if (search->nodes.count > 1)
+		qsort(search->nodes.items, search->nodes.count, sizeof(*search->nodes.items),
+		      compare_nodes);
+	return NULL;
+}
+
 // --- contents -----------------------------------------------------------------------------
 
 HEAP_MUST_CHECK
-static struct heap_error *add_content(struct search *search, heap_type_id type, bool is_behind,
+static struct heap_error *add_content(struct search *search, struct thin_content content,
 				      struct thin_template *template)
 {
 	const struct heap_types *types = search->types;
 
-	type = heap_types_strip(types, type);
-	if (!is_complete(&types->types[type]) || types->types[type].size < LEAST_CONTENT)
+	content.type = heap_types_strip(types, content.type);
+	if (!is_complete(&types->types[content.type]) ||
+	    types->types[content.type].size < LEAST_CONTENT)
 		return NULL;
 	for (uint32_t i = 0; i < template->contents; i++) {
-		if (search->templates->contents.items[template->first_content + i].type == type)
+		if (search->templates->contents.items[template->first_content + i].type ==
+		    content.type)
 			return NULL;
 	}
 	template->contents++;
-	return heap_array_append(&search->templates->contents,
-				 ((struct thin_content){ type, is_behind }));
+	return heap_array_append(&search->templates->contents, content);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_nodes(struct search *search, struct thin_template *template)
+{
+	const struct inner_node *list = search->nodes.items;
+	size_t count = search->nodes.count;
+
+	for (size_t i = heap_partition_point(j, 0, count, list[j].holder < template->id);
+	     i < count && list[i].holder == template->id; i++)
+		HEAP_TRY(add_content(search,
+				     (struct thin_content){ .type = list[i].node, .is_node = true },
+				     template));
+	return NULL;
 }
 
 struct first_pointer {
@@ -240,11 +313,12 @@ static struct heap_error *add_argument(struct search *search, const char *argume
 	type = class_names_find(search->names, argument, length);
 	if (type == HEAP_NO_TYPE)
 		return NULL;
-	HEAP_TRY(add_content(search, type, false, template));
+	HEAP_TRY(add_content(search, (struct thin_content){ .type = type }, template));
 	if (heap_types_size(search->types, type) != sizeof(uint64_t))
 		return NULL;
 	heap_types_visit_pointers(search->types, type, take_first, &first);
-	return add_content(search, first.target, true, template);
+	return add_content(search, (struct thin_content){ .type = first.target, .is_behind = true },
+			   template);
 }
 
 HEAP_MUST_CHECK
@@ -263,6 +337,7 @@ static struct heap_error *add_template(struct search *search, heap_type_id id)
 	if (!type_copies_concern(&copies, id))
 		return NULL;
 	template.first_content = (uint32_t)search->templates->contents.count;
+	HEAP_TRY(add_nodes(search, &template));
 	for (unsigned i = 0; i < MAX_ARGUMENTS; i++) {
 		const char *argument = heap_template_argument(name, i, &length);
 
@@ -295,6 +370,7 @@ struct heap_error *thin_templates_init(struct thin_templates *templates, struct 
 	if (first == search.count)
 		return NULL;
 	HEAP_TRY(class_names_create(types, &search.names));
+	HEAP_TRY(find_nodes(&search));
 	HEAP_TRY(find_shared(&search));
 	for (heap_type_id id = first; id < search.count; id++) {
 		if (is_instance(types, id) && types->count - search.count < MAX_ADDED)

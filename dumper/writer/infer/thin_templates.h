@@ -11,6 +11,10 @@
  * Their arguments name the targets of their void pointers. Each such container gets copies of the parts that nothing
  * but templates leads to (type_copies.h). So the void pointers of ListOf<event> are told apart from those of ListOf<route>
  * by the type that has them.
+ *
+ * A hash table may keep nodes behind void pointers, as other things lie there, too. They are declared inside of the template:
+ *
+ *	Map<K, V>::Table { void **buckets; }			Map<K, V>::Table::Node { pair<K, V> pair; Node *next; }
  */
 
 #include "dumper/writer/infer/layout.h"
@@ -20,6 +24,7 @@
 struct thin_content {
 	heap_type_id type;
 	bool is_behind; /**< the argument is no more than a pointer to it, and lies in the place of a void pointer */
+	bool is_node; /**< it is declared inside of the template, and leads to its own kind */
 };
 
 /** An instance of such a template. */

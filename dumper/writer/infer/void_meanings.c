@@ -282,7 +282,9 @@ static struct layout_claim fit_content(const struct inference *inference,
 {
 	struct layout_claim claim = inference_fit(inference, content->type, target);
 
-	if (claim.fit != LAYOUT_NONE)
+	if (content->is_node && claim.elements != 1)
+		claim.fit = LAYOUT_NONE;
+	if (claim.fit != LAYOUT_NONE || content->is_node)
 		return claim;
 	claim = layouts_fit_weakly(&inference->layouts, content->type, 0,
 				   inference_size(inference, target),
@@ -293,27 +295,65 @@ static struct layout_claim fit_content(const struct inference *inference,
 	return (struct layout_claim){ LAYOUT_NONE, HEAP_NO_TYPE, 0 };
 }
 
-// True if nearly all targets may be what the template around the pointers names.
-static bool may_all_be_content(const struct void_search *search, const struct void_place *place,
-			       const struct thin_content *named)
+// How well targets agree with what the template around the pointers names, if nearly all may be that; or -1.
+//
+// @param is_alone  each is one value, no array
+static int64_t score_content(const struct void_search *search, const struct void_place *place,
+			     const struct thin_content *named, bool is_alone)
 {
 	const struct inference *inference = search->inference;
 	uint32_t agreeing = 0;
+	int64_t sum = 0;
 
 	for (uint32_t i = 0; i < place->kept; i++) {
 		heap_object_id target = place->samples[i].target;
 		struct layout_claim claim = fit_content(inference, named, target);
 		struct content content;
+		int score;
 
-		if (claim.fit == LAYOUT_NONE ||
+		if (claim.fit == LAYOUT_NONE || (is_alone && claim.elements != 1) ||
 		    hints_ask(inference, target, named->type) == VERDICT_AGAINST ||
 		    (claims_are_good(&inference->claims, target) &&
 		     inference_type(inference, target) != claim.type))
 			continue;
 		content_read(inference, target, search->words, &content);
-		agreeing += content_score(inference, &content, claim.type, claim.elements) >= 0;
+		score = content_score(inference, &content, claim.type, claim.elements);
+		agreeing += score >= 0;
+		sum += score >= 0 ? score : 0;
 	}
-	return are_enough(agreeing, place->kept, AGREEING);
+	return are_enough(agreeing, place->kept, AGREEING) ? sum : -1;
+}
+
+// Of what the template around the pointers names, what the targets may be, if there is only one. Values lie in nodes,
+// whose links tell them: what agrees better with a node than with one value is one.
+static const struct thin_content *choose_named(const struct void_search *search,
+					       const struct void_place *place,
+					       const struct thin_template *template)
+{
+	const struct inference *inference = search->inference;
+	const struct thin_content *found = NULL;
+	int64_t best = -1;
+	bool is_clear = true;
+
+	for (uint32_t i = 0; i < template->contents; i++) {
+		const struct thin_content *content =
+			&inference->thin_templates.contents.items[template->first_content + i];
+		int64_t score =
+			has_pointer(&inference->layouts, place, content->type)
+				? -1
+				: score_content(search, place, content, found && found->is_node);
+
+		if (score < 0)
+			continue;
+		if (!found || !found->is_node || content->is_node) {
+			is_clear = !found;
+			found = content;
+			best = score;
+		} else if (score >= best) {
+			is_clear = false;
+		}
+	}
+	return is_clear ? found : NULL;
 }
 
 // Finds the only one of what the template around the pointers names that the targets may be.
@@ -323,19 +363,8 @@ static bool find_named(const struct void_search *search, struct void_place *plac
 	const struct thin_templates *templates = &inference->thin_templates;
 	const struct thin_template *template =
 		thin_templates_find(templates, &inference->layouts, place->type, place->offset);
-	const struct thin_content *found = NULL;
+	const struct thin_content *found = template ? choose_named(search, place, template) : NULL;
 
-	for (uint32_t i = 0; template && i < template->contents; i++) {
-		const struct thin_content *content =
-			&templates->contents.items[template->first_content + i];
-
-		if (has_pointer(&inference->layouts, place, content->type) ||
-		    !may_all_be_content(search, place, content))
-			continue;
-		if (found)
-			return false;
-		found = content;
-	}
 	if (!found)
 		return false;
 	place->length.type = found->type;
