@@ -166,6 +166,69 @@ int main()
 }
 END
 
+# A library without debug information makes the nodes of a container that the program has debug information of.
+Heapsh::write_file("$directory/memory.h", <<'END');
+#include <memory>
+#include <set>
+struct Item { long number[3]; };
+struct Memory {
+	std::set<std::shared_ptr<Item>> items;
+	__attribute__((visibility("default"))) void add(long number);
+};
+END
+Heapsh::write_file("$directory/maker.cc", <<'END');
+#include "memory.h"
+void Memory::add(long number)
+{
+	items.insert(std::shared_ptr<Item>(new Item{ { number } }));
+}
+END
+Heapsh::write_file("$directory/keeper.cc", <<'END');
+#include "memory.h"
+#include <cstdio>
+Memory *memory = new Memory;
+long sum;
+int main()
+{
+	for (long i = 0; i < 60; i++)
+		memory->add(i);
+	for (const std::shared_ptr<Item> &item : memory->items)
+		sum += item->number[0];
+	puts("ready");
+	fflush(stdout);
+	while (getchar() != EOF)
+		;
+}
+END
+
+# Tables of nodes of one size.
+Heapsh::write_file("$directory/tables.cc", <<'END');
+#include <cstdio>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+struct Price { double amount; long currency; };
+struct Range { long from, to; };
+struct Tables {
+	std::unordered_map<long, Price> prices;
+	std::unordered_map<long, Range> ranges;
+	std::unordered_set<std::string> names;
+};
+Tables *tables = new Tables;
+int main()
+{
+	for (long i = 0; i < 80; i++) {
+		tables->prices[i] = Price{ i / 4.0, i };
+		tables->ranges[i] = Range{ i, 2 * i };
+		tables->names.insert("a name that is long enough " + std::to_string(i));
+	}
+	puts("ready");
+	fflush(stdout);
+	while (getchar() != EOF)
+		;
+}
+END
+
 sub capture {
     my ($compiler, $source, @arguments) = @_;
     system("cd $directory && $compiler -o program $source.cc 2>errors") == 0 or return;
@@ -218,6 +281,19 @@ SKIP: {
     is_deeply $libcxx->{'std::__list_node<{ptr}, void*>'}, [50, 24], 'a list';
     is_deeply $libcxx->{'std::__hash_node<{long}, void*>'}, [50, 24], 'an unordered set';
     is_deeply $libcxx->{'std::__tree_node<{std::string, long, long, long, long, long, long}, void*>'}, [50, 104], 'a map';
+}
+
+for my $way (['g++', 'std::_Rb_tree_node<std::shared_ptr<Item>>'],
+    ['clang++ -stdlib=libc++', 'std::__tree_node<std::shared_ptr<Item>, void *>']) {
+    my ($compiler, $node) = @$way;
+    SKIP: {
+        system("cd $directory && $compiler -O2 -s -fPIC -shared -fvisibility=hidden -fvisibility-inlines-hidden "
+                . "-o libmaker.so maker.cc 2>errors") == 0 or skip "no $compiler", 2;
+        my $file = capture("$compiler -g -O2 -Wl,--no-as-needed,-rpath,$directory $directory/libmaker.so", 'keeper');
+        my %objects = map { $_->{type} =~ s/^(?:class|struct) //r => $_->{objects} } @{ Heapsh::ask_json($file, 'count') };
+        is $objects{$node}, 60, "$compiler: nodes that a library without debug information makes" or diag explain \%objects;
+        is $objects{Item}, 60, 'and what they lead to';
+    }
 }
 
 # {type} => how many blocks of the program have the shape
@@ -286,6 +362,15 @@ SKIP: {
     is $found->{'vector element {std::shared_ptr}'}[0], 1, 'a vector of shared pointers';
     is_deeply [grep { /^std::_Rb_tree_node<\{long, (?!long)/ } keys %$found], ['std::_Rb_tree_node<{long, vector}>'], 'a map of vectors';
     is_deeply [ grep { /node/ } keys %{ attached('g++ -O2 -s', 'ring') } ], [], 'a list of another library';
+}
+
+SKIP: {
+    if (my $why = Heapsh::attach_refusal()) { skip $why, 3 }
+    my $found = attached('clang++ -stdlib=libc++ -g -O2', 'tables') or skip 'no libc++', 3;
+    my $node = 'std::__hash_node';
+    is $found->{"$node<std::__hash_value_type<long, $_>, void *>"}[0], 80, "libc++: a table of $_" or diag explain $found
+        for qw(Price Range);
+    is $found->{"$node<std::string, void *>"}[0], 80, 'and of strings';
 }
 
 done_testing;

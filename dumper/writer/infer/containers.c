@@ -202,6 +202,7 @@ static const struct rule rules[] = {
 	{ "std::_Hashtable<", "std::__detail::_Hash_node<", "std::__detail::_Hash_node_base" },
 	{ "std::__1::__tree<", "std::__1::__tree_node<", "std::__1::__tree_node_base<" },
 	{ "std::__1::__list_imp<", "std::__1::__list_node<", "std::__1::__list_node_base<" },
+	{ "std::__1::__hash_table<", "std::__1::__hash_node<", "std::__1::__hash_node_base<" },
 	// The first template argument of an iterator is its value type.
 	{ "std::_Rb_tree_iterator<", NULL, "std::_Rb_tree_node_base" },
 	{ "std::_Rb_tree_const_iterator<", NULL, "std::_Rb_tree_node_base" },

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/infer/node_types.h"
 
+#include "dumper/writer/base/progress.h"
 #include "dumper/writer/infer/library_rules.h"
 #include "dumper/writer/infer/library_value_types.h"
 #include "dumper/writer/scan/page_cache.h"
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/demangle.h"
+#include "lib/types/templates.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -43,6 +45,12 @@ struct instance {
 	uint8_t part;
 };
 
+// A node that debug information describes.
+struct known_node {
+	uint64_t size;
+	uint8_t part;
+};
+
 struct sample {
 	uint64_t address;
 	uint64_t words[MAX_WORDS];
@@ -60,6 +68,7 @@ struct search {
 	heap_object_id *next;  // [objects] the next one of its kind
 	struct library_values values;
 	heap_type_id library[LIBRARY_VALUES]; // their types
+	struct HEAP_ARRAY(struct known_node) known;
 };
 
 const char *node_types_template(enum container_part part, bool is_libcxx)
@@ -425,6 +434,52 @@ static struct heap_error *add_list_of_pointers(struct search *search, uint64_t s
 	return library_types_complete(search->node_types->library);
 }
 
+// --- nodes that debug information describes ------------------------------------
+
+// True for an instance of the template of a part's nodes.
+static bool is_node_of(const char *name, int part)
+{
+	return templates[part].symbol &&
+	       (heap_template_is_standard(name, templates[part].stdcxx + strlen("std::")) ||
+		heap_template_is_standard(name, templates[part].libcxx + strlen("std::__1::")));
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *find_known(struct search *search)
+{
+	const struct heap_types *types = search->types;
+
+	for (heap_type_id id = 1; id < types->count; id++) {
+		const struct heap_type *type = &types->types[id];
+		const char *name = heap_types_name(types, id);
+
+		progress_step();
+		if (!heap_types_has_members(type) || type->size == 0 ||
+		    strncmp(name, "std::", strlen("std::")) != 0)
+			continue;
+		for (uint8_t part = 0; part < CONTAINER_PARTS; part++) {
+			if (is_node_of(name, part))
+				HEAP_TRY(heap_array_append(
+					&search->known, ((struct known_node){ type->size, part })));
+		}
+	}
+	return NULL;
+}
+
+// True if a block of a size may be a node that debug information describes.
+static bool may_be_known(const struct search *search, enum container_part part, uint64_t size)
+{
+	uint64_t slack = heap_block_slack(search->node_types->capture->block_sizes, size);
+
+	for (size_t i = 0; i < search->known.count; i++) {
+		const struct known_node *known = &search->known.items[i];
+
+		if (known->part == part && known->size <= size && size - known->size <= slack)
+			return true;
+	}
+	return false;
+}
+
 // --- all kinds -----------------------------------------------------------------
 
 HEAP_MUST_CHECK
@@ -447,7 +502,10 @@ static struct heap_error *find_type(struct search *search, uint32_t kind)
 	*result = find_instance(search, part, size);
 	if (*result == HEAP_NO_TYPE && part == CONTAINER_LIST_NODE)
 		HEAP_TRY(add_list_of_pointers(search, size, result));
-	return *result == HEAP_NO_TYPE ? add_node(search, part, size, result) : NULL;
+	if (*result != HEAP_NO_TYPE)
+		return NULL;
+	node_types->is_doubtful[kind] = may_be_known(search, part, size);
+	return add_node(search, part, size, result);
 }
 
 // Finds the part that nearly all blocks of each kind are.
@@ -519,6 +577,7 @@ static void release_search(struct search *search)
 	heap_array_deinit(&search->instances);
 	heap_array_deinit(&search->samples);
 	heap_array_deinit(&search->called);
+	heap_array_deinit(&search->known);
 	free(search->first);
 	free(search->next);
 }
@@ -537,6 +596,7 @@ struct heap_error *node_types_find(struct node_types *node_types)
 	if (has_nodes(node_types)) {
 		library_values_init(&search.values, node_types->capture, search.pages);
 		HEAP_TRY(library_value_types_find(&search.values, search.types, search.library));
+		HEAP_TRY(find_known(&search));
 		HEAP_TRY(find_instances(&search));
 	}
 	for (uint32_t i = 0; i < node_types->capture->objects.kinds.count; i++) {

@@ -12,6 +12,9 @@
  * the known parts:
  *
  *	std::_Rb_tree_node<{std::string, ptr}>
+ *
+ * Code without debug information may make nodes for a container that other code has debug information of. Then there are
+ * nodes of the size among the types, and pointers tell which one it is.
  */
 
 #include "dumper/writer/infer/constructors.h"
@@ -28,6 +31,7 @@ struct node_types {
 	const uint32_t *count;       /**< [kinds] of objects */
 	uint8_t *part;               /**< [kinds] gets what nearly all blocks of the kind are */
 	heap_type_id *result;        /**< [kinds] gets their types, or elements', if any */
+	bool *is_doubtful; /**< [kinds] gets whether that shows the known parts, though types of such nodes are known */
 };
 
 /** The name of the template of a container's nodes, up to the value's type; NULL: it is no node. */

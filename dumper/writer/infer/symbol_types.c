@@ -44,6 +44,7 @@ struct made {
 	enum library_form form;
 	bool is_found;       // by the containers that they are parts of, not by symbols
 	bool is_constructed; // by a constructor's symbol
+	bool is_doubtful;    // debug information may describe them better
 };
 
 // The evidence of the code on the way to the blocks of a kind.
@@ -338,6 +339,7 @@ static void take_parts(struct finding *finding, const struct node_types *found)
 		made->form = part == CONTAINER_TEXT || part == CONTAINER_BUCKETS ? LIBRARY_ARRAY
 										 : LIBRARY_ONE;
 		made->is_found = true;
+		made->is_doubtful = found->is_doubtful[i];
 	}
 }
 
@@ -352,11 +354,12 @@ static struct heap_error *find_parts(struct finding *finding)
 	struct capture *capture = finding->capture;
 	size_t kinds = (size_t)capture->objects.kinds.count + 1;
 	CLEANUP_FREE bool *is_wanted = calloc(kinds, sizeof(*is_wanted));
+	CLEANUP_FREE bool *is_doubtful = calloc(kinds, sizeof(*is_doubtful));
 	CLEANUP_FREE uint8_t *part = calloc(kinds, sizeof(*part));
 	CLEANUP_FREE heap_type_id *result = calloc(kinds, sizeof(*result)), *singles = NULL;
 	CLEANUP(nodes_deinit) struct container_nodes nodes = { 0 };
 
-	if (!is_wanted || !part || !result)
+	if (!is_wanted || !is_doubtful || !part || !result)
 		return heap_error_out_of_memory();
 	for (uint32_t i = 0; i < capture->objects.kinds.count; i++)
 		is_wanted[i] = !sites_has_types(capture, capture->site_of_kind[i]);
@@ -371,7 +374,8 @@ static struct heap_error *find_parts(struct finding *finding)
 				    .singles = singles,
 				    .count = finding->count,
 				    .part = part,
-				    .result = result };
+				    .result = result,
+				    .is_doubtful = is_doubtful };
 
 	HEAP_TRY(node_types_find(&found));
 	take_parts(finding, &found);
@@ -408,7 +412,7 @@ static struct heap_error *decide(struct finding *finding, uint32_t kind, struct 
 			result->type = made->type;
 		// A stale pointer is worse evidence than what made the node.
 		if (each > 0 && !made->is_constructed)
-			result->rank = RANK_TAG;
+			result->rank = made->is_doubtful ? RANK_EMBEDDED : RANK_TAG;
 		return NULL;
 	}
 	if (made->form == LIBRARY_DEQUE && !is_deque_node(size, each)) {
