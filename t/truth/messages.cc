@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <map>
 #include <new>
 #include <utility>
 
@@ -164,6 +165,7 @@ class City : public Message
 
 struct Land {
 	City *cities[CITIES];
+	std::map<int, Person> by_age;
 };
 
 extern Land *land;
@@ -179,8 +181,8 @@ __attribute__((noinline)) static void fill_person(Person *person, int i)
 	person->name.set("person", i);
 	person->age = i % 90;
 	person->scores.at("Map<std::string, int>::Table::Node", long_name("game", i)) = i;
-	person->pet_case = i % 2 ? 5 : 6;
-	if (i % 2) {
+	person->pet_case = i % 3 == 0 ? 5 : 6;
+	if (i % 3 == 0) {
 		person->pet.cat.set("cat", i);
 		return;
 	}
@@ -212,6 +214,11 @@ int main()
 	for (int i = 0; i < CITIES; i++) {
 		land->cities[i] = OF(City, new City());
 		fill_city(land->cities[i], i);
+		Person &person = land->by_age[i];
+
+		log_at(&person, sizeof(std::_Rb_tree_node_base) + 8,
+		       "std::_Rb_tree_node<std::pair<int const, Person>>");
+		fill_person(&person, i);
 	}
 	truth_capture();
 	return 0;

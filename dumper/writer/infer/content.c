@@ -362,14 +362,6 @@ static bool is_pointer_for_count(const struct check *check, uint64_t offset,
 	       is_count_name(heap_types_string(types, member->name));
 }
 
-// True unless an object that should begin with a pointer to a table of functions has one into the heap.
-static bool may_have_table(const struct check *check, uint64_t offset,
-			   const struct heap_member *member)
-{
-	return !(member->flags & HEAP_MEMBER_VTABLE) || offset % 8 != 0 ||
-	       !points_into_heap(check, offset);
-}
-
 static int member_score(const struct check *check, uint64_t offset, heap_type_id whole,
 			const struct heap_member *member, int depth)
 {
@@ -383,11 +375,15 @@ static int member_score(const struct check *check, uint64_t offset, heap_type_id
 		return padded_score(check, offset, layouts_strip(layouts, member->type));
 	if (is_pointer_for_count(check, offset, member))
 		return CONTRADICTED;
-	if (!may_have_table(check, offset, member)) {
-		++*check->contradictions;
-		return CONTRADICTED;
-	}
 	return type_score(check, offset, member->type, depth + 1);
+}
+
+// True for an object that should begin with a pointer to a table of functions, and has one into the heap. The member itself
+// may lie in a base that is only declared.
+static bool lacks_table(const struct check *check, uint64_t offset, const struct heap_type *type)
+{
+	return (type->flags & HEAP_TYPE_POLYMORPHIC) && offset % 8 == 0 &&
+	       points_into_heap(check, offset);
 }
 
 static int type_score(const struct check *check, uint64_t offset, heap_type_id id, int depth)
@@ -405,6 +401,10 @@ static int type_score(const struct check *check, uint64_t offset, heap_type_id i
 		return array_score(check, offset, type, depth);
 	if (type->kind != HEAP_TYPE_STRUCT && type->kind != HEAP_TYPE_CLASS)
 		return type->kind == HEAP_TYPE_UNION ? 0 : scalar_score(check, offset, id);
+	if (lacks_table(check, offset, type)) {
+		++*check->contradictions;
+		return CONTRADICTED;
+	}
 	for (uint32_t i = 0; *check->left != 0 && i < type->members; i++) {
 		const struct heap_member *member = &types->members[type->first_member + i];
 
