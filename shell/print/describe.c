@@ -210,8 +210,9 @@ static const char *tag_of(struct session *session, heap_object_id object)
 	uint32_t tag = snapshot->tag ? snapshot->tag[object] : 0;
 	const char *name = tag == 0 ? "" : describe_tag(session, tag - 1);
 
-	// A class is told by its type already, and those of the library say nothing.
+	// A class is told by its type already, and those of members and of the library say nothing.
 	if (*name == '\0' || strncmp(name, "std::", strlen("std::")) == 0 ||
+	    strncmp(name, "vtable for ", strlen("vtable for ")) == 0 ||
 	    (strstr(name, "::") && strstr(describe_type_of(session, object), name)))
 		return "";
 	return session_format(session, " (%s)", name);

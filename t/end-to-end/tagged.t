@@ -34,4 +34,5 @@ my $tags = Heapsh::ask_json($file, 'count', '--by', 'tag');
 my %by_tag = map { $_->{tag} => [$_->{objects}, $_->{bytes}] } @$tags;
 is_deeply $by_tag{disk_methods}, [40, 40 * 48], 'count --by tag';
 is_deeply $by_tag{atom_methods}, [20, 20 * 56], 'tells apart what has no type';
+is_deeply $by_tag{'shop::boxes'}, [30, 30 * 48], 'names of C++ are readable';
 done_testing;

@@ -71,7 +71,9 @@ static void atom_scale(struct thing *thing, double factor)
 }
 
 static const struct methods disk_methods = { disk_area, disk_scale };
-static const struct methods box_methods = { box_area, box_scale };
+// Its symbol is that of shop::boxes in C++.
+extern const struct methods box_methods __asm__("_ZN4shop5boxesE");
+const struct methods box_methods = { box_area, box_scale };
 static const struct methods atom_methods = { atom_area, atom_scale };
 
 static struct links all = { (size_t)&all, (size_t)&all };

@@ -2,7 +2,10 @@
 #include "dumper/writer/infer/tag_names.h"
 
 #include "dumper/writer/infer/inference.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/demangle.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -68,10 +71,15 @@ uint32_t tag_names_add(struct inference *inference, uint64_t address)
 					? HEAP_NO_OBJECT
 					: objects_find(&capture->objects, address);
 	char name[NAME];
+	const char *symbol;
 
 	if (object != HEAP_NO_OBJECT &&
 	    read_member_name(inference, inference_address(inference, object),
 			     names_type(&capture->names, object), name, sizeof(name), 0))
 		return strings_add(&capture->strings, name);
-	return strings_add(&capture->strings, tag_names_find(inference, address));
+	symbol = tag_names_find(inference, address);
+
+	CLEANUP_FREE char *readable = heap_demangle(symbol);
+
+	return strings_add(&capture->strings, readable ? readable : symbol);
 }
