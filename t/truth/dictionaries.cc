@@ -328,6 +328,52 @@ template <class Key, class Memory> class Chained
 	ChainLink **buckets = nullptr;
 };
 
+// --- a table of locked buckets, whose nodes begin with a class without data, as what must not be copied does ----------
+
+class NoAssignment
+{
+};
+
+class NoCopy : NoAssignment
+{
+};
+
+template <class Lock> struct LockedLink : NoCopy {
+	LockedLink *next;
+	Lock lock;
+};
+
+template <class Lock> class LockedBase
+{
+      protected:
+	struct Bucket : NoCopy {
+		Lock lock = 0;
+		LockedLink<Lock> *first = nullptr;
+	};
+
+	Bucket buckets[BUCKETS];
+};
+
+template <class Key, class Value> class Locked : LockedBase<long>
+{
+	struct Node : LockedLink<long> {
+		Key key;
+		Value value;
+	};
+
+      public:
+	void insert(const char *type, Key key, const Value &value)
+	{
+		auto *node = static_cast<Node *>(take(sizeof(Node), type));
+		Bucket &bucket = buckets[static_cast<size_t>(key) % BUCKETS];
+
+		node->key = key;
+		node->value = value;
+		node->next = bucket.first;
+		bucket.first = node;
+	}
+};
+
 struct Job {
 	long number;
 	char *command;
@@ -348,6 +394,8 @@ struct Office {
 	Tree<int, City *> by_size;
 	Chained<int, Source<Couple<int, Price *>>> chained_prices;
 	Chained<int, Source<Couple<int, City *>>> chained_cities;
+	Locked<double, Price *> locked_prices;
+	Locked<double, City *> locked_cities;
 };
 
 struct Depot {
@@ -436,6 +484,12 @@ static void chain(int i)
 	office.chained_cities.insert("ChainNode<Couple<int, City *> > *", city, city->hash);
 }
 
+static void lock(int i)
+{
+	office.locked_prices.insert("Locked<double, Price *>::Node", i, make_price(i));
+	office.locked_cities.insert("Locked<double, City *>::Node", 3L * i, make_city(i));
+}
+
 int main()
 {
 	for (int i = 0; i < PRICES; i++)
@@ -462,6 +516,7 @@ int main()
 	for (int i = 0; i < JOBS; i++) {
 		fill_depot(i);
 		chain(i);
+		lock(i);
 	}
 	for (int i = 0; i < JOBS; i++) {
 		auto *item = OF(ItemOf<double>, new ItemOf<double>());

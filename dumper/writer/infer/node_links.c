@@ -14,7 +14,20 @@ enum {
 
 // --- links that nodes are derived from ------------------------------------------------
 
-// The base class at the start of a class, but for those without members; HEAP_NO_TYPE: it has none.
+// True for a class without data: one that forbids copies may be derived from one that forbids assignments.
+static bool is_empty(const struct heap_types *types, heap_type_id id)
+{
+	for (int i = 0; i < MAX_BASES && types->types[id].members == 1; i++) {
+		const struct heap_member *member = &types->members[types->types[id].first_member];
+
+		if (!(member->flags & HEAP_MEMBER_BASE))
+			return false;
+		id = heap_types_strip(types, member->type);
+	}
+	return types->types[id].members == 0;
+}
+
+// The base class at the start of a class, but for those without data; HEAP_NO_TYPE: it has none.
 static heap_type_id first_base(const struct heap_types *types, heap_type_id id)
 {
 	const struct heap_type *type = &types->types[id];
@@ -26,7 +39,7 @@ static heap_type_id first_base(const struct heap_types *types, heap_type_id id)
 		if (!(member->flags & HEAP_MEMBER_BASE) ||
 		    (member->flags & HEAP_MEMBER_VIRTUAL_BASE) || member->offset != 0)
 			break;
-		if (types->types[base].members > 0)
+		if (!is_empty(types, base))
 			return base;
 	}
 	return HEAP_NO_TYPE;
