@@ -30,6 +30,7 @@ my $table = Judge::heading();
 my %least = (
     agents => 100,
     bank => 98.5,
+    baskets => 100,
     boxed => 99.9,
     btree => 90,
     cache => 95,

@@ -25,6 +25,19 @@ static bool is_candidate(const struct inference *inference, heap_object_id objec
 	       !pools_have(&inference->pools, object);
 }
 
+// True if a block also leads to another one's start, as a vector with pointers to the first of its elements and behind
+// the last, where the rest of an old text may be.
+static bool leads_to_start(const struct heap_snapshot *snapshot, heap_object_id source,
+			   heap_object_id object)
+{
+	for (uint32_t i = snapshot->edge_first[source]; i < snapshot->edge_first[source + 1]; i++) {
+		progress_step();
+		if (snapshot->edge_target[i] == object && snapshot->edge_interior[i] == 0)
+			return true;
+	}
+	return false;
+}
+
 // Hints at the texts that the pointers of a block lead to. One into the block itself leads to what is behind its
 // header.
 HEAP_MUST_CHECK
@@ -41,7 +54,8 @@ static struct heap_error *follow(struct inference *inference, heap_object_id sou
 		if (interior == 0 || object == source ||
 		    !is_candidate(inference, object, interior) ||
 		    !block_prefixes_end_before_text(inference, object, interior, words) ||
-		    strnlen((const char *)words, MIN_LETTERS) < MIN_LETTERS)
+		    strnlen((const char *)words, MIN_LETTERS) < MIN_LETTERS ||
+		    leads_to_start(snapshot, source, object))
 			continue;
 		HEAP_TRY(hints_add(inference, character,
 				   &(struct pointer){ .target = object, .interior = interior },
