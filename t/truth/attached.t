@@ -15,6 +15,7 @@ my $table = Judge::heading();
 # casts: two structs that nothing tells apart.
 # cells: numbers lead to texts, half of which have a single character.
 # clauses: references that are cut off.
+# matches: nothing leads to nodes.
 # objects: only void pointers lead to texts.
 # orphans: nothing leads to any.
 # heads: void pointers lead to the bodies of texts and maps.
@@ -80,6 +81,7 @@ my %least = (
     mailer => 99.9,
     markup => 99.9,
     messages => 100,
+    matches => 96,
     models => 99,
     notes => 99,
     objects => 98.5,
@@ -134,6 +136,7 @@ my %least = (
 # well count references to a struct.
 my %right = (rosters => 99);
 $right{growing} = 99;    # stale pointers behind the last element
+$right{matches} = 100;    # frames lead to a match, and have the variable of a node
 $right{sessions} = 100;    # words of earlier calls in frames lead to packets
 # And of the parts of blocks that it cuts up.
 my %least_parts = ((map { $_ => 99.5 } qw(chains links slices widgets)), slots => 99, solver => 89);

@@ -37,14 +37,32 @@ static bool may_be(const struct inference *inference, const struct content *cont
 	return verdict.score >= (verdict.contradicts ? MANY : 1);
 }
 
+// Notes the blocks to which others lead that have hints, but no name yet: these will tell more. In the end nothing waits.
+static void note_awaited(const struct inference *inference, uint8_t *awaited)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	const heap_object_id count = inference->capture->objects.count;
+
+	if (inference->is_last)
+		return;
+	for (heap_object_id i = hints_next(&inference->hints, 0, count);
+	     i < count && !progress_is_late(); i = hints_next(&inference->hints, i + 1, count)) {
+		progress_step();
+		if (!inference_is_open(inference, i))
+			continue;
+		for (uint32_t j = snapshot->edge_first[i]; j < snapshot->edge_first[i + 1]; j++)
+			heap_bit_set(awaited, snapshot->edge_target[j]);
+	}
+}
+
 // The only type of a block among its targets in the list from one on. @param end  gets the next block's first
 static heap_type_id choose(const struct inference *inference, const uint8_t *explained,
-			   uint64_t *words, size_t first, size_t *end)
+			   const uint8_t *awaited, uint64_t *words, size_t first, size_t *end)
 {
 	const struct unplaced *unplaced = &inference->capture->unplaced;
 	heap_object_id object = unplaced->list.items[first].object;
-	bool is_open =
-		inference_is_open(inference, object) && !hints_have(&inference->hints, object);
+	bool is_open = inference_is_open(inference, object) &&
+		       !hints_have(&inference->hints, object) && !heap_bit_get(awaited, object);
 	bool is_clear = true;
 	heap_type_id found = HEAP_NO_TYPE;
 	struct content content;
@@ -68,18 +86,20 @@ static heap_type_id choose(const struct inference *inference, const uint8_t *exp
 struct heap_error *unplaced_variables_claim(struct inference *inference, uint64_t *claimed)
 {
 	const struct unplaced *unplaced = &inference->capture->unplaced;
-	CLEANUP_FREE uint8_t *explained = NULL;
+	CLEANUP_FREE uint8_t *explained = NULL, *awaited = NULL;
 	CLEANUP_FREE uint64_t *words = NULL;
 
 	if (unplaced->list.count == 0)
 		return NULL;
 	explained = calloc(inference->layouts.types->count / 8 + 1, sizeof(*explained));
+	awaited = calloc(inference->capture->objects.count / 8 + 1, sizeof(*awaited));
 	words = malloc((CONTENT_WORDS + 1) * sizeof(*words));
-	if (!explained || !words)
+	if (!explained || !awaited || !words)
 		return heap_error_out_of_memory();
 	note_explained(inference, explained);
+	note_awaited(inference, awaited);
 	for (size_t i = 0, end; i < unplaced->list.count && !progress_is_late(); i = end) {
-		heap_type_id type = choose(inference, explained, words, i, &end);
+		heap_type_id type = choose(inference, explained, awaited, words, i, &end);
 
 		progress_step();
 		if (type == HEAP_NO_TYPE)
