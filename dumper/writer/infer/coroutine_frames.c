@@ -36,9 +36,7 @@ static void search_deinit(struct search *search)
 
 static bool is_code(const struct search *search, uint64_t address)
 {
-	const struct image_mapping *mapping = image_find(&search->capture->image, address);
-
-	return mapping && (mapping->protection & PROT_EXEC);
+	return image_is_code(&search->capture->image, address);
 }
 
 HEAP_MUST_CHECK

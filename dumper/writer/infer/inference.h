@@ -255,6 +255,39 @@ static inline struct layout_claim inference_fit(const struct inference *inferenc
 		       : claim;
 }
 
+/**
+ * The bytes that the allocator may have given a block beyond those that it was asked for, as they are too few for a
+ * block of their own: glibc adds what is left of a free chunk. 0: it has none.
+ */
+static inline uint64_t inference_rest(const struct inference *inference, heap_object_id object)
+{
+	const uint64_t rest = 16, least = 24;
+
+	return inference->layouts.block_sizes == HEAP_BLOCK_SIZES_GLIBC &&
+			       !(inference->capture->objects.flags[object] & ARENA_CHUNK) &&
+			       inference_size(inference, object) > least
+		       ? rest
+		       : 0;
+}
+
+/** inference_fit() also of a block that is one struct and such a rest. */
+static inline struct layout_claim inference_fit_with_rest(const struct inference *inference,
+							  heap_type_id pointee,
+							  heap_object_id object)
+{
+	struct layout_claim claim = inference_fit(inference, pointee, object);
+	uint64_t rest = inference_rest(inference, object);
+
+	if (claim.fit != LAYOUT_NONE || rest == 0)
+		return claim;
+	claim = layouts_fit(&inference->layouts, pointee, inference_size(inference, object) - rest,
+			    inference_slack(inference, object));
+	return claim.fit == LAYOUT_EXACT && claim.elements == 1 &&
+			       layouts_is_compound(&inference->layouts, claim.type)
+		       ? claim
+		       : (struct layout_claim){ LAYOUT_NONE, HEAP_NO_TYPE, 0 };
+}
+
 /** layouts_is_ambiguous() of a block behind its prefix. */
 static inline bool inference_is_ambiguous(const struct inference *inference, heap_type_id type,
 					  heap_object_id object)

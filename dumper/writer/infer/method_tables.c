@@ -34,12 +34,8 @@ struct search {
 
 static bool is_code(const struct search *search, uint64_t address)
 {
-	const struct image_mapping *mapping;
-
-	if (address < search->data_start || address >= search->data_end)
-		return false;
-	mapping = image_find(&search->capture->image, address);
-	return mapping && (mapping->protection & PROT_EXEC);
+	return address >= search->data_start && address < search->data_end &&
+	       image_is_code(&search->capture->image, address);
 }
 
 static bool is_static(const struct search *search, uint64_t address)
@@ -76,6 +72,23 @@ static struct heap_error *count_edges(struct search *search)
 }
 
 // --- the functions of a table --------------------------------------------------
+
+// Adds a type that a function handles, once.
+HEAP_MUST_CHECK
+static struct heap_error *add_known(struct search *search, struct method_table *function,
+				    heap_type_id type, uint32_t weight)
+{
+	for (uint32_t i = 0; i < function->receivers; i++) {
+		struct method_receiver *known = &search->known.items[function->first_receiver + i];
+
+		if (known->type == type) {
+			known->weight += weight;
+			return NULL;
+		}
+	}
+	function->receivers++;
+	return heap_array_append(&search->known, ((struct method_receiver){ type, weight, 1 }));
+}
 
 HEAP_MUST_CHECK
 static struct heap_error *find_function(struct search *search, uint64_t address,
@@ -114,12 +127,10 @@ static struct heap_error *find_function(struct search *search, uint64_t address,
 		if (type->depth != types[count - 1].depth || type->kind == HEAP_DWARF_SITE_RETURN ||
 		    (is_parameter && type != receiver))
 			continue;
-		HEAP_TRY(heap_array_append(
-			&search->known,
-			(struct method_receiver){
-				heap_types_strip(&search->capture->snapshot.types, type->pointee),
-				is_parameter ? METHOD_TABLE_PARAMETER : LOCAL_WEIGHT }));
-		result->receivers++;
+		HEAP_TRY(
+			add_known(search, result,
+				  heap_types_strip(&search->capture->snapshot.types, type->pointee),
+				  is_parameter ? METHOD_TABLE_PARAMETER : LOCAL_WEIGHT));
 	}
 	HEAP_TRY(heap_array_append(&search->functions, *result));
 	return heap_hash_add(&search->by_function, hash, (uint32_t)search->functions.count - 1);
@@ -134,6 +145,7 @@ static struct heap_error *add_receiver(struct method_tables *tables, struct meth
 
 		if (known->type == receiver->type) {
 			known->weight += receiver->weight;
+			known->functions += receiver->functions;
 			return NULL;
 		}
 	}

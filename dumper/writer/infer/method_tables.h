@@ -30,8 +30,9 @@ enum {
 
 /** A type that the functions of a table have as their receiver. */
 struct method_receiver {
-	heap_type_id type; /**< stripped; as the capture's table has it */
-	uint32_t weight;   /**< how much the functions speak for it */
+	heap_type_id type;  /**< stripped; as the capture's table has it */
+	uint32_t weight;    /**< how much the functions speak for it */
+	uint32_t functions; /**< that do */
 };
 
 struct method_table {

@@ -297,8 +297,28 @@ static bool is_array_of_hinted(const struct inference *inference, heap_object_id
 	return false;
 }
 
+// True if one value of a type has the address of code where it has a pointer to a function, behind other members.
+static bool has_callback(const struct inference *inference, const struct content *content,
+			 heap_type_id type)
+{
+	const struct heap_types *types = inference->layouts.types;
+	const struct heap_slots *slots = heap_slot_table_get(&inference->layouts.slots, type);
+
+	for (uint32_t i = 0; slots && i < slots->count; i++) {
+		const struct heap_slot *slot = &slots->list[i];
+
+		progress_step();
+		if (slot->offset / 8 < content->count && slot->pointee != HEAP_NO_TYPE &&
+		    types->types[slot->pointee].kind == HEAP_TYPE_FUNCTION &&
+		    image_is_code(&inference->capture->image, content->words[slot->offset / 8]))
+			return true;
+	}
+	return false;
+}
+
 // True if all that speaks for a type is the link of a list with which it begins. Programs cast structs with pointers
-// of their own to such a link, and free blocks have one, so that the rest of the content must prove the type.
+// of their own to such a link, and free blocks have one, so that the rest of the content must prove the type: by pointers
+// to what is known, or a callback.
 static bool is_link_alone(const struct inference *inference, const struct content *content,
 			  const struct candidate *candidate, int score)
 {
@@ -310,6 +330,7 @@ static bool is_link_alone(const struct inference *inference, const struct conten
 		if (hint_ask(inference, hint, candidate->type) == VERDICT_FOR &&
 		    (!layouts_is_start(hint->interior) ||
 		     !layouts_is_link(&inference->layouts, hint->type) ||
+		     has_callback(inference, content, candidate->type) ||
 		     content_score(inference, content, hint->type, 1) < score))
 			return false;
 	}
@@ -361,15 +382,13 @@ static bool is_refuted_by_all(const struct inference *inference, const struct co
 }
 
 // True if a block may be what its hints say is the only type of its size. Where sizes are not exact,
-// several types may have them, so the content must favour this one. glibc adds the rest of a free chunk to a
-// block if it is too small for a chunk of its own.
+// several types may have them, so the content must favour this one, also over those of a block that has a rest
+// behind it.
 static bool may_be_whole(const struct inference *inference, heap_object_id object,
 			 const struct candidate *candidate, uint64_t *words)
 {
-	const uint64_t rest = 16, least = 24;
 	uint64_t size = inference_size(inference, object);
-	bool may_have_rest = inference->layouts.block_sizes == HEAP_BLOCK_SIZES_GLIBC &&
-			     !(inference->capture->objects.flags[object] & ARENA_CHUNK);
+	uint64_t rest = inference_rest(inference, object);
 	struct content content;
 	int score;
 
@@ -388,7 +407,7 @@ static bool may_be_whole(const struct inference *inference, heap_object_id objec
 		const struct hint *hint = &inference->hints.list[at];
 
 		if (has_rival(inference, &content, hint, size, candidate, score) ||
-		    (may_have_rest && size > least &&
+		    (rest > 0 &&
 		     has_rival(inference, &content, hint, size - rest, candidate, score)))
 			return false;
 	}

@@ -95,7 +95,8 @@ static void add_receiver(struct receiver_list *receivers, heap_type_id type, uin
 		}
 	}
 	if (receivers->count < MAX_RECEIVERS)
-		receivers->list[receivers->count++] = (struct method_receiver){ type, weight };
+		receivers->list[receivers->count++] =
+			(struct method_receiver){ .type = type, .weight = weight };
 }
 
 // The types of any size that begin with one.
@@ -213,7 +214,8 @@ static void drop_strangers(const struct inference *inference, const struct tag_g
 			   struct receiver_list *receivers)
 {
 	const struct tag_place *place = &inference->pointer_tags.places.items[group->place];
-	struct method_receiver root = { HEAP_NO_TYPE, METHOD_TABLE_PARAMETER - 1 };
+	struct method_receiver root = { .type = HEAP_NO_TYPE,
+					.weight = METHOD_TABLE_PARAMETER - 1 };
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < receivers->count; i++) {

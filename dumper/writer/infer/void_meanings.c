@@ -132,7 +132,7 @@ static struct agreement count_agreement(const struct void_search *search,
 
 	for (uint32_t i = 0; i < place->kept; i++) {
 		heap_object_id target = place->samples[i].target;
-		struct layout_claim claim = inference_fit(inference, type, target);
+		struct layout_claim claim = inference_fit_with_rest(inference, type, target);
 		struct content content;
 		int score;
 
@@ -215,24 +215,39 @@ static bool has_pointer(const struct layouts *layouts, const struct void_place *
 	return false;
 }
 
+// True if most functions of a table that handle any of two types handle the first: what they get is its receiver, and the
+// other one some parameter.
+static bool is_rather(const struct method_receiver *one, const struct method_receiver *other)
+{
+	return one->functions >= 2 * other->functions;
+}
+
 // Finds the structs that a function, or those of a table, handle and that the targets may be. @return false: several
 static bool add_handled(const struct void_search *search, const struct void_place *place,
 			const struct method_table *functions, heap_type_id *found)
 {
 	const struct inference *inference = search->inference;
 	const struct method_tables *tables = &inference->pointer_tags.tables;
+	const struct method_receiver *best = NULL;
+	bool is_clear = true;
 
 	for (uint32_t i = 0; functions && i < functions->receivers; i++) {
-		heap_type_id type = tables->receivers.items[functions->first_receiver + i].type;
+		const struct method_receiver *one =
+			&tables->receivers.items[functions->first_receiver + i];
 
-		if (type == *found || !layouts_is_compound(&inference->layouts, type) ||
-		    has_pointer(&inference->layouts, place, type) ||
-		    !may_all_be(search, place, type))
+		if (!layouts_is_compound(&inference->layouts, one->type) ||
+		    has_pointer(&inference->layouts, place, one->type) ||
+		    !may_all_be(search, place, one->type))
 			continue;
-		if (*found != HEAP_NO_TYPE)
-			return false;
-		*found = type;
+		is_clear = !best || is_rather(one, best) || (is_clear && is_rather(best, one));
+		if (!best || one->functions > best->functions)
+			best = one;
 	}
+	if (!best || best->type == *found)
+		return is_clear;
+	if (!is_clear || *found != HEAP_NO_TYPE)
+		return false;
+	*found = best->type;
 	return true;
 }
 
@@ -674,8 +689,9 @@ struct layout_claim void_meanings_fit(const struct void_search *search,
 	if (place->meaning == MEANS_ONE_CAST)
 		claim = fit_one_cast(inference, place->length.type, target);
 	else
-		claim = place->named ? fit_content(inference, place->named, target)
-				     : inference_fit(inference, place->length.type, target);
+		claim = place->named
+				? fit_content(inference, place->named, target)
+				: inference_fit_with_rest(inference, place->length.type, target);
 	if (claim.fit == LAYOUT_NONE)
 		return none;
 	content_read(inference, target, search->words, &content);

@@ -321,6 +321,13 @@ const struct image_mapping *image_find(const struct image *image, uint64_t addre
 	return &image->mappings[at];
 }
 
+bool image_is_code(const struct image *image, uint64_t address)
+{
+	const struct image_mapping *mapping = image_find(image, address);
+
+	return mapping && (mapping->protection & PROT_EXEC);
+}
+
 // True if a mapped file is the program or a library, and not, say, a runtime's heap that was dumped before.
 // Its beginning is mapped, too, before this.
 static bool is_of_module(const struct image *image, size_t number)

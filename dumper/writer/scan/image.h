@@ -64,6 +64,9 @@ void image_read_string(const struct image *image, uint64_t address, char *buffer
 /** The mapping that holds @p address, or NULL. */
 const struct image_mapping *image_find(const struct image *image, uint64_t address);
 
+/** True if code may be at an address. */
+bool image_is_code(const struct image *image, uint64_t address);
+
 /** True if it is memory that the process writes to, without a file or other processes. */
 static inline bool image_is_private_memory(const struct image_mapping *mapping)
 {

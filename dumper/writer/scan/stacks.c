@@ -53,9 +53,7 @@ static bool read_memory(void *context, uint64_t address, void *buffer, size_t si
 
 static bool is_code(void *context, uint64_t address)
 {
-	const struct image_mapping *mapping = image_find(context, address);
-
-	return mapping && (mapping->protection & PROT_EXEC);
+	return image_is_code(context, address);
 }
 
 HEAP_MUST_CHECK
