@@ -247,7 +247,7 @@ static struct heap_error *weigh_edges(const struct weighing *weighing, const str
 	struct inference *inference = weighing->inference;
 	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
 	uint64_t prefix = inference_prefix(inference, edges->object);
-	uint64_t size = inference_size(inference, edges->object);
+	uint64_t size = inference_extent(inference, edges->object);
 	const struct heap_repetition *repetition;
 
 	HEAP_TRY(heap_repetitions_find(&inference->repetitions, value->type, &repetition));

@@ -61,7 +61,7 @@ static struct heap_error *find_edges(struct inference *inference, heap_object_id
 	struct heap_snapshot *snapshot = &inference->capture->snapshot;
 	bool has_concerns = inference->frontier.has_concerns;
 	uint64_t prefix = inference_prefix(inference, object);
-	uint64_t size = inference_size(inference, object);
+	uint64_t size = inference_extent(inference, object);
 	const struct heap_repetition *repetition;
 
 	HEAP_TRY(heap_repetitions_find(&inference->repetitions, inference_type(inference, object),

@@ -255,6 +255,20 @@ static inline struct layout_claim inference_fit(const struct inference *inferenc
 		       : claim;
 }
 
+/** Bytes in which a block's type may have pointers: behind one struct, a block that is larger has none of that type. */
+static inline uint64_t inference_extent(const struct inference *inference, heap_object_id object)
+{
+	const struct name *name = names_of(&inference->capture->names, object);
+	uint64_t size = inference_size(inference, object);
+	uint64_t own = layouts_size(&inference->layouts, name->type);
+
+	return name->elements == 1 && own > 0 && own < size &&
+			       layouts_is_compound(&inference->layouts, name->type) &&
+			       !layouts_is_flexible(&inference->layouts, name->type)
+		       ? own
+		       : size;
+}
+
 /**
  * The bytes that the allocator may have given a block beyond those that it was asked for, as they are too few for a
  * block of their own: glibc adds what is left of a free chunk. 0: it has none.

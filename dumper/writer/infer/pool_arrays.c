@@ -62,6 +62,49 @@ static bool may_be_element(const struct inference *inference, uint32_t edge, hea
 	       may_be_at(inference, target, interior, pointee);
 }
 
+// True if a pointer leads to a block without a name that may be one value of a type.
+static bool may_lead_to(const struct inference *inference, uint32_t edge, heap_type_id pointee)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	heap_object_id target = snapshot->edge_target[edge];
+	uint64_t words[CONTENT_WORDS + 1];
+	struct layout_claim claim;
+	struct content content;
+
+	if (snapshot->edge_interior[edge] != 0 || !inference_is_open(inference, target))
+		return false;
+	claim = inference_fit(inference, pointee, target);
+	content_read(inference, target, words, &content);
+	return claim.fit == LAYOUT_EXACT && claim.elements == 1 &&
+	       hints_ask(inference, target, claim.type) != VERDICT_AGAINST &&
+	       !content_contradicts(inference, &content, claim.type);
+}
+
+// True if all words from one of an array on, up to where another part begins, may be its elements, though nothing is known
+// of what they lead to.
+static bool is_up_to(const struct inference *inference, const struct heap_part *array,
+		     uint64_t elements, uint64_t end)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	heap_type_id pointee = layouts_strip(&inference->layouts,
+					     inference->layouts.types->types[array->type].target);
+	uint64_t offset = array->offset + elements * 8;
+	uint32_t edge = heap_edge_from(snapshot, array->object, offset);
+
+	if (end % 8 != 0 || end >= objects_size(&inference->capture->objects, array->object) ||
+	    !layouts_is_compound(&inference->layouts, pointee))
+		return false;
+	for (; offset < end && elements < MAX_ELEMENTS; offset += 8, elements++, edge++) {
+		progress_step();
+		if (edge == snapshot->edge_first[array->object + 1] ||
+		    snapshot->edge_slot[edge] * UINT64_C(8) != offset ||
+		    !(may_be_element(inference, edge, pointee) ||
+		      may_lead_to(inference, edge, pointee)))
+			return false;
+	}
+	return offset == end;
+}
+
 uint64_t pool_arrays_measure(const struct inference *inference, const struct heap_part *array,
 			     uint64_t end)
 {
@@ -81,5 +124,5 @@ uint64_t pool_arrays_measure(const struct inference *inference, const struct hea
 		elements++;
 		edge++;
 	}
-	return elements;
+	return is_up_to(inference, array, elements, end) ? (end - array->offset) / 8 : elements;
 }

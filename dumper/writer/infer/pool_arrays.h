@@ -10,7 +10,8 @@
  *	                            struct value     struct value
  *
  * The slot that leads there tells the type of the first pointer. More follow as long as each leads to what is, or
- * may be by its enum tag or contents, a value of the pointee, and no other part begins.
+ * may be by its enum tag or contents, a value of the pointee, and no other part begins. Or all words up to where another
+ * part begins lead to blocks without a name that may be such values.
  */
 
 #include "lib/snapshot/snapshot.h"

@@ -20,6 +20,7 @@
 enum {
 	MIN_OF_ITSELF = 4,  // stale pointers may lead to some
 	LEAST_STRIDE = 16,  // bytes: of smaller elements a whole number fits too often
+	FEW_HINTS = 64,     // on a block: to find where a part ends
 	LEAST_ELEMENTS = 4, // likewise: two links behind a word are most of a small struct
 };
 
@@ -194,6 +195,26 @@ static bool reads_like(const struct inference *inference, const struct heap_part
 			     layouts_whole_member(&inference->layouts, part->type), more) > 0;
 }
 
+// Where the next part behind one begins, of a block with few hints; else the block's end.
+static uint64_t next_place(const struct inference *inference, const struct heap_part *part)
+{
+	uint64_t end = objects_size(&inference->capture->objects, part->object), next = end;
+	uint32_t seen = 0;
+
+	for (uint32_t at = hints_first(&inference->hints, part->object); at != NO_HINT;
+	     at = inference->hints.list[at].next) {
+		const struct hint *hint = &inference->hints.list[at];
+
+		progress_step();
+		if (++seen > FEW_HINTS)
+			return end;
+		if (hint->interior > part->offset && hint->interior < next &&
+		    is_part(inference, hint))
+			next = hint->interior;
+	}
+	return next;
+}
+
 // Extends the only part of a block to an array up to its end: hash tables have their slots behind a byte for each.
 static void extend(const struct inference *inference, struct heap_part *part)
 {
@@ -202,7 +223,7 @@ static void extend(const struct inference *inference, struct heap_part *part)
 	uint64_t elements = stride > 0 ? room / stride : 0;
 
 	if (pool_arrays_is(inference, part)) {
-		part->elements = pool_arrays_measure(inference, part, part->offset + room);
+		part->elements = pool_arrays_measure(inference, part, next_place(inference, part));
 		return;
 	}
 	if (part->offset > 0 && elements >= LEAST_ELEMENTS && stride >= LEAST_STRIDE &&
