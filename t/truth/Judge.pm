@@ -164,7 +164,7 @@ sub is_right {
 
 # The truth programs' types that have pointers to their own type, by which their blocks form lists or trees.
 my %linked = (
-    list => [qw(std::_Fwd_list_node std::__forward_list_node Hop Mark Step Session Message Chunk Style Book Cell Slab TradeChunk Piece Timing)],
+    list => [qw(std::_Fwd_list_node std::__forward_list_node Hop Mark Step Session Message Chunk Style Book Cell Slab TradeChunk Piece Timing Expression)],
     tree => [qw(Node std::__tree_node std::_Rb_tree_node)],
 );
 
@@ -180,6 +180,7 @@ my %element = (
     'std::shared_ptr<Attachment>' => '{std::shared_ptr}', 'Loan' => '{ptr, long}', 'int' => '{byte[4]}', 'unsigned char' => '{byte}',
     map { $_ => '{ptr}' } 'Book *', 'edit::Step *', 'edit::Entry *', 'Message *', 'std::unique_ptr<Road>|Road *', 'Road *',
     'std::unique_ptr<Query>|Query *', 'Cost *',
+    'std::unique_ptr<Expression>',
 );
 
 # "vector element {ptr, long}" tells who owns a block, and how large the elements are.

@@ -53,6 +53,7 @@ my %least = (
     engine => 100,
     erased => 95,
     estates => 99,
+    expressions => 100,
     extensions => 99,
     filters => 100,
     flat => 99.9,

@@ -58,28 +58,35 @@ static heap_type_id element_at(const struct layouts *layouts,
 	return element;
 }
 
-// Notes if values of a type have three neighbouring pointers of one type.
+// True if one of the slots from a number on is a pointer to an element at an offset.
+static bool has_slot(const struct layouts *layouts, const struct heap_slots *slots, uint32_t from,
+		     uint64_t offset, heap_type_id element)
+{
+	for (uint32_t i = from; i < slots->count && slots->list[i].offset <= offset; i++) {
+		progress_step();
+		if (slots->list[i].offset == offset &&
+		    layouts_element(layouts, slots->list[i].pointee) == element)
+			return true;
+	}
+	return false;
+}
+
+// Notes if values of a type have three neighbouring pointers of one type. Those of a std::variant have others there, too.
 static void note_type(struct search *search, heap_type_id type)
 {
 	const struct layouts *layouts = &search->inference->layouts;
 	const struct heap_slots *slots = heap_slot_table_get(&layouts->slots, type);
-	heap_type_id last = HEAP_NO_TYPE;
-	uint32_t run = 0;
+	bool found = false;
 
-	for (uint32_t i = 0; slots && i < slots->count && run < BOUNDS; i++) {
+	for (uint32_t i = 0; slots && i < slots->count && !found; i++) {
 		const struct heap_slot *slot = &slots->list[i];
 		heap_type_id element = layouts_element(layouts, slot->pointee);
 
-		progress_step();
-		if (element == HEAP_NO_TYPE)
-			run = 0;
-		else if (run > 0 && element == last && slot->offset == slot[-1].offset + WORD)
-			run++;
-		else
-			run = 1;
-		last = element;
+		found = element != HEAP_NO_TYPE &&
+			has_slot(layouts, slots, i + 1, slot->offset + WORD, element) &&
+			has_slot(layouts, slots, i + 1, slot->offset + 2 * WORD, element);
 	}
-	search->holders.are_types[type] = run == BOUNDS;
+	search->holders.are_types[type] = found;
 }
 
 // Looks at the types of which there are objects. @param found  if any of them has such pointers
@@ -183,18 +190,36 @@ static struct heap_error *judge(struct search *search, const struct bounds *boun
 
 // --- holders ---------------------------------------------------------------------
 
+// The elements of the array whose pointers begin at an offset of a value; those of the alternative that a std::variant
+// there holds.
+HEAP_MUST_CHECK
+static struct heap_error *find_element(struct search *search, heap_type_id type,
+				       const struct heap_repetition *repetition, uint64_t value,
+				       uint64_t offset, heap_type_id *element)
+{
+	struct inference *inference = search->inference;
+
+	*element = element_at(&inference->layouts, repetition, offset);
+	if (*element != HEAP_NO_TYPE)
+		return NULL;
+	type = held_parts_alternative(inference->held, type, value, &offset);
+	if (type == HEAP_NO_TYPE)
+		return NULL;
+	HEAP_TRY(heap_repetitions_find(&inference->repetitions, type, &repetition));
+	*element = element_at(&inference->layouts, repetition, offset);
+	return NULL;
+}
+
 // Judges the bounds of which a pointer may be the first.
 HEAP_MUST_CHECK
-static struct heap_error *judge_pointer(struct search *search,
+static struct heap_error *judge_pointer(struct search *search, heap_type_id type,
 					const struct heap_repetition *repetition, uint64_t value,
 					uint64_t offset, struct bounds *bounds)
 {
-	const struct inference *inference = search->inference;
-
-	bounds->element = element_at(&inference->layouts, repetition, offset);
+	HEAP_TRY(find_element(search, type, repetition, value, offset, &bounds->element));
 	if (bounds->element == HEAP_NO_TYPE)
 		return NULL;
-	pages_read(inference->pages, value + offset, bounds->words, sizeof(bounds->words));
+	pages_read(search->inference->pages, value + offset, bounds->words, sizeof(bounds->words));
 	return judge(search, bounds);
 }
 
@@ -220,8 +245,9 @@ static struct heap_error *visit_object(struct search *search, heap_object_id hol
 		    !heap_repetition_has_room(repetition, slot - prefix,
 					      inference_size(inference, holder)))
 			continue;
-		HEAP_TRY(judge_pointer(search, repetition, inference_address(inference, holder),
-				       slot - prefix, &bounds));
+		HEAP_TRY(judge_pointer(search, inference_type(inference, holder), repetition,
+				       inference_address(inference, holder), slot - prefix,
+				       &bounds));
 	}
 	return NULL;
 }
@@ -244,7 +270,7 @@ static struct heap_error *visit_roots(struct search *search)
 			continue;
 		HEAP_TRY(inference_root_value(inference, root, &value));
 		if (value.type != HEAP_NO_TYPE && heap_repetition_has_slots(value.repetition))
-			HEAP_TRY(judge_pointer(search, value.repetition, root->address,
+			HEAP_TRY(judge_pointer(search, value.type, value.repetition, root->address,
 					       edge->offset, &bounds));
 	}
 	return NULL;
