@@ -34,6 +34,7 @@ my %least = (
     bank => 98.5,
     baskets => 100,
     boxed => 99.9,
+    boxes => 99.9,
     btree => 90,
     cache => 95,
     callables => 100,

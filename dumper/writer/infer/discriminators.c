@@ -487,6 +487,17 @@ uint64_t discriminators_read(const struct inference *inference, heap_object_id o
 			    headers_value(&inference->discriminators.members[base - 1], &header));
 }
 
+// True if most of an object's contents speak against a type. Pointers of a union may lead to what has no such tag.
+static bool is_refuted(const struct inference *inference, heap_object_id object,
+		       const struct layout_claim *claim)
+{
+	uint64_t words[CONTENT_WORDS + 1];
+	struct content content;
+
+	content_read(inference, object, words, &content);
+	return content_score(inference, &content, claim->type, claim->elements) < 0;
+}
+
 // Claims that an object that is not better known is what its tag says.
 HEAP_MUST_CHECK
 static struct heap_error *claim_tagged(struct inference *inference, heap_object_id object)
@@ -504,7 +515,8 @@ static struct heap_error *claim_tagged(struct inference *inference, heap_object_
 		return NULL;
 	claim = inference_fit(inference, value->type, object);
 	if (claim.fit == LAYOUT_NONE ||
-	    hints_ask(inference, object, value->type) == VERDICT_AGAINST)
+	    hints_ask(inference, object, value->type) == VERDICT_AGAINST ||
+	    (value->is_elected && is_refuted(inference, object, &claim)))
 		return NULL;
 	return claims_add(
 		&inference->claims,
