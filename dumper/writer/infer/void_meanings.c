@@ -171,6 +171,13 @@ static bool are_few_right(const struct void_search *search, struct void_place *p
 	return place->is_few;
 }
 
+// True if nearly all targets with a name are of a type, and not only the samples: an even step may pass over others.
+static bool have_name(const struct void_place *place, heap_type_id type)
+{
+	return place->names.value == type &&
+	       are_enough((uint32_t)place->names.lead, place->voters, AGREEING - (100 - AGREEING));
+}
+
 // Finds the type of nearly all targets that have a name.
 static bool find_vote(const struct void_search *search, struct void_place *place)
 {
@@ -192,11 +199,12 @@ static bool find_vote(const struct void_search *search, struct void_place *place
 		votes += inference_type(inference, place->samples[i].target) == elected &&
 			 claims_are_good(&inference->claims, place->samples[i].target);
 	place->length.type = elected;
-	place->is_partial = voters < place->kept;
+	place->is_partial =
+		voters < place->kept || !are_enough(place->voters, place->pointers, AGREEING);
 	if (voters * 2 < place->kept)
 		return are_few_right(search, place, voters, votes);
 	return voters >= MIN_VOTERS && are_enough(votes, voters, AGREEING) &&
-	       layouts_is_compound(&inference->layouts, elected);
+	       have_name(place, elected) && layouts_is_compound(&inference->layouts, elected);
 }
 
 // True if a type is what has the pointer, or a part of that: functions get such, too. What std::function calls gets the

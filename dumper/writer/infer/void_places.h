@@ -14,6 +14,7 @@
 #include "dumper/writer/infer/callbacks.h"
 #include "dumper/writer/infer/deep_content.h"
 #include "dumper/writer/infer/inference.h"
+#include "dumper/writer/infer/majority.h"
 #include "dumper/writer/infer/self_lengths.h"
 #include "dumper/writer/infer/void_arrays.h"
 #include "dumper/writer/infer/void_casts.h"
@@ -49,7 +50,9 @@ struct void_place {
 	uint64_t callback; /**< or VOID_CONTEXT and a context, or VOID_INDEX and a hash; 0: any */
 	struct callback beside; /**< the callback in the type; NO_CALLBACK: not needed */
 	uint32_t pointers, kept, step;
-	uint32_t inner; /**< pointers into the middle of blocks, and no samples */
+	uint32_t inner;  /**< pointers into the middle of blocks, and no samples */
+	uint32_t voters; /**< of all pointers, not only samples, those to blocks with a name */
+	struct majority names;                     /**< likewise: the types of these */
 	struct byte_pointer samples[VOID_SAMPLES]; /**< [kept] each step-th */
 	struct void_arrays arrays;                 /**< by content */
 	enum void_meaning meaning;

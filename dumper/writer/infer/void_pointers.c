@@ -187,6 +187,16 @@ static uint64_t read_division(const struct void_search *search, const struct voi
 	return !narrow || is_left(narrow) ? read_index(search, pointer) : 0;
 }
 
+// Counts the type that a target has, whether it is a sample or not.
+static void count_name(const struct inference *inference, struct void_place *place,
+		       heap_object_id target)
+{
+	if (!claims_are_good(&inference->claims, target))
+		return;
+	place->voters++;
+	majority_add(&place->names, inference_type(inference, target));
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *count_pointer(struct void_search *search,
 					const struct void_pointer *pointer)
@@ -219,6 +229,7 @@ static struct heap_error *count_pointer(struct void_search *search,
 		return NULL;
 	}
 	keep_sample(search->inference, place, pointer);
+	count_name(search->inference, place, pointer->target);
 	if (search->by_content)
 		void_arrays_add(&place->arrays, search->inference, pointer->target);
 	return NULL;
