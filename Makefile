@@ -62,7 +62,7 @@ say = $(if $(V),@:,@printf '  %-5s %s\n' $(1) $(2))
 # The sources of a part of the program. Its rooms are folders; a new one is picked up by itself.
 sources = $(wildcard $(1:%=%/*.c))
 objects = $(patsubst %.c,$(BUILD)/%.o,$(call sources,$(1)))
-rooms_of = $(filter-out $(2:%=$(1)/%/),$(sort $(dir $(wildcard $(1)/*.c $(1)/*/*.c))))
+rooms_of = $(filter-out $(2:%=$(1)/%/%),$(sort $(dir $(wildcard $(1)/*.c $(1)/*/*.c $(1)/*/*/*.c))))
 
 DUMPER_ROOMS := $(patsubst %/,%,$(call rooms_of,dumper,writer command))
 WRITER_ROOMS := $(patsubst %/,%,$(call rooms_of,dumper/writer,))
@@ -231,11 +231,11 @@ $(BUILD)/t/unit/sparse_column.t: $(BUILD)/dumper/writer/base/sparse_column.o
 $(BUILD)/t/unit/claim_queue.t: $(BUILD)/dumper/writer/infer/claim_queue.o
 $(BUILD)/t/unit/part_answers.t: $(BUILD)/dumper/writer/infer/part_answers.o
 $(BUILD)/t/unit/type_copies.t: $(addprefix $(BUILD)/dumper/writer/,base/progress.o \
-	infer/argument_index.o infer/class_names.o infer/node_links.o infer/template_nodes.o infer/type_copies.o)
+	infer/class_names.o $(patsubst %,infer/classes/%.o,argument_index node_links template_nodes type_copies))
 $(BUILD)/t/unit/backtraces.t: $(WALKS:%.c=$(BUILD)/%.o) $(BUILD)/dumper/writer/scan/backtraces.o
 $(BUILD)/t/unit/thread_pointers.t: $(WALKS:%.c=$(BUILD)/%.o) $(BUILD)/dumper/writer/scan/thread_pointers.o
 $(BUILD)/t/unit/arena_owners.t: $(WALKS:%.c=$(BUILD)/%.o) $(BUILD)/dumper/writer/base/progress.o \
-	$(addprefix $(BUILD)/dumper/writer/infer/,arena_owners.o arena_targets.o arenas.o)
+	$(addprefix $(BUILD)/dumper/writer/infer/parts/,arena_owners.o arena_targets.o arenas.o)
 $(BUILD)/t/unit/standard_library.t: $(BUILD)/dumper/base/standard_library.o
 $(BUILD)/t/unit/vast.t: $(addprefix $(BUILD)/dumper/base/,system.o vast.o vdso.o)
 
@@ -450,7 +450,7 @@ build/fuzz/%: build/fuzz/objects/t/fuzz/%.o $(call fuzz_objects,$(call sources,$
 # cppcheck knows nothing of clean-up guards (memleak), and is wrong about the conditional
 # expressions and out parameters that the other two suppressions are for.
 lint:
-	clang-format --dry-run --Werror $(filter-out build%,$(wildcard */*.[ch] */*/*.[ch] */*/*/*.[ch]))
+	clang-format --dry-run --Werror $(filter-out build%,$(wildcard */*.[ch] */*/*.[ch] */*/*/*.[ch] */*/*/*/*.[ch]))
 	cppcheck -j$(shell nproc) --quiet --error-exitcode=1 --inline-suppr --enable=warning,portability \
 		--suppress=memleak --suppress=identicalInnerCondition --suppress=ctuuninitvar \
 		-D__x86_64__ -D_GNU_SOURCE -I. dumper lib shell

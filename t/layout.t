@@ -10,6 +10,9 @@ my $base = 'lib/base';
 my @lib = qw(lib/api lib/base lib/dwarf lib/file lib/graph lib/query lib/series lib/snapshot lib/trace lib/types);
 my @writer_base = qw(dumper/base lib/base dumper/writer/base);
 my @scan = (@writer_base, qw(lib/dwarf lib/graph lib/snapshot lib/types), 'dumper/writer/scan');
+# The engine of the inference runs each kind of evidence, which is a room and knows the engine.
+my @infer = (@scan, 'dumper/code', 'dumper/writer/casts', 'dumper/writer/infer');
+my @infer_rooms = map { "dumper/writer/infer/$_" } qw(arrays classes parts prefixes sites sizes symbols tags texts void_pointers);
 my @pages = qw(shell/print shell/series shell/tables shell/web);
 my %may_include = (
     'lib/base' => [],
@@ -34,8 +37,18 @@ my %may_include = (
     'dumper/writer/base' => \@writer_base,
     'dumper/writer/scan' => \@scan,
     'dumper/writer/casts' => [@scan, 'dumper/code'],
-    'dumper/writer/infer' => [@scan, 'dumper/code', 'dumper/writer/casts'],
-    'dumper/writer' => [@scan, 'dumper/writer/infer'],
+    'dumper/writer/infer' => [@infer, @infer_rooms],
+    'dumper/writer/infer/prefixes' => \@infer,
+    'dumper/writer/infer/sites' => \@infer,
+    'dumper/writer/infer/sizes' => \@infer,
+    'dumper/writer/infer/symbols' => [@infer, 'dumper/writer/infer/sites'],
+    'dumper/writer/infer/texts' => [@infer, 'dumper/writer/infer/symbols'],
+    'dumper/writer/infer/classes' => [@infer, map { "dumper/writer/infer/$_" } qw(prefixes sites)],
+    'dumper/writer/infer/void_pointers' => [@infer, 'dumper/writer/infer/classes'],
+    'dumper/writer/infer/parts' => [@infer, map { "dumper/writer/infer/$_" } qw(sizes void_pointers)],
+    'dumper/writer/infer/arrays' => [@infer, 'dumper/writer/infer/parts'],
+    'dumper/writer/infer/tags' => [@infer, 'dumper/writer/infer/arrays'],
+    'dumper/writer' => [@scan, 'dumper/writer/infer', @infer_rooms],
     'shell' => ['shell/base', 'shell/words', 'shell/export', @pages, @lib],
     'shell/base' => [@lib],
     'shell/web' => [$base],
@@ -52,7 +65,7 @@ my %may_include = (
     'shell/batch' => ['shell', 'shell/base', 'shell/words', 'shell/check', 'shell/export', 'shell/report', 'shell/trace', @pages, @lib],
 );
 
-my @sources = grep { !m{/vendor/} } glob '{lib,dumper,shell}{,/*,/*/*}/*.[ch]';
+my @sources = grep { !m{/vendor/} } glob '{lib,dumper,shell}{,/*,/*/*,/*/*/*}/*.[ch]';
 my %includes;
 for my $file (@sources) {
     open my $in, '<', $file or die "$file: $!";
@@ -104,9 +117,14 @@ my @explained = (
     # All triggers end in the module that freezes, which tells them when it is done.
     ['dumper/capture', qw(before_oom freeze timer trigger)],
     # The inference is one object: inference.h holds the states of these stages, and each of them reads the others'.
-    ['dumper/writer/infer', qw(apply_claims block_prefixes candidates common_prefixes content derived_structs discriminators enum_tags
-        explained_pointers flagged_pointers free_lists frontier hints holders inference kin_tags kinds larger_blocks larger_targets linked_prefixes measured_prefixes pointer_tables pointer_tags pool_arrays pool_hints pools profiles rounded_sizes storage_headers tag_groups tag_names tag_places tag_types text_ends
-        union_choices union_groups union_names union_tags)],
+    ['dumper/writer/infer', qw(
+        apply_claims arrays/flagged_pointers arrays/pointer_tables candidates content explained_pointers
+        frontier hints holders inference kinds parts/free_lists parts/pool_arrays parts/pool_hints parts/pools
+        prefixes/block_prefixes prefixes/linked_prefixes prefixes/measured_prefixes prefixes/storage_headers
+        sizes/derived_structs sizes/larger_blocks sizes/larger_targets sizes/rounded_sizes
+        tags/common_prefixes tags/discriminators tags/enum_tags tags/kin_tags tags/pointer_tags tags/profiles
+        tags/tag_groups tags/tag_names tags/tag_places tags/tag_types tags/union_choices tags/union_groups
+        tags/union_names tags/union_tags texts/text_ends)],
     # The value of a form depends on the unit of the DIE that it is in.
     ['lib/dwarf', qw(dwarf_dies dwarf_forms)],
     # The groups of objects that a root retains.

@@ -7,7 +7,7 @@
 #include "dumper/writer/infer/headers.h"
 #include "dumper/writer/infer/infer.h"
 #include "dumper/writer/infer/prune.h"
-#include "dumper/writer/infer/site_types.h"
+#include "dumper/writer/infer/sites/site_types.h"
 #include "dumper/writer/scan/debuginfod.h"
 #include "dumper/writer/scan/globals.h"
 #include "dumper/writer/scan/sites.h"

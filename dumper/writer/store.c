@@ -4,7 +4,7 @@
 #include "dumper/writer/base/bounds.h"
 #include "dumper/writer/base/progress.h"
 #include "dumper/writer/infer/prune.h"
-#include "dumper/writer/infer/type_copies.h"
+#include "dumper/writer/infer/classes/type_copies.h"
 #include "dumper/writer/scan/samples.h"
 #include "dumper/writer/scan/taken_pages.h"
 #include "lib/base/cleanup.h"

@@ -2,7 +2,7 @@
 // The free chunks of an arena, by the places of owners in other arenas.
 #include "t/unit/unit.h"
 
-#include "dumper/writer/infer/arena_owners.h"
+#include "dumper/writer/infer/parts/arena_owners.h"
 
 #include <stdlib.h>
 #include <string.h>

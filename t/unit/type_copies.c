@@ -2,8 +2,8 @@
 #include "t/unit/unit.h"
 
 #include "dumper/writer/base/progress.h"
-#include "dumper/writer/infer/template_nodes.h"
-#include "dumper/writer/infer/type_copies.h"
+#include "dumper/writer/infer/classes/template_nodes.h"
+#include "dumper/writer/infer/classes/type_copies.h"
 
 #include <stdio.h>
 #include <string.h>

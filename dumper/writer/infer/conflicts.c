@@ -12,7 +12,7 @@
 
 #include "lib/base/pieces.h"
 #include "dumper/writer/base/progress.h"
-#include "dumper/writer/infer/stale_vtables.h"
+#include "dumper/writer/infer/classes/stale_vtables.h"
 #include "lib/base/array.h"
 #include "lib/base/bits.h"
 #include "lib/base/cleanup.h"

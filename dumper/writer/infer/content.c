@@ -10,7 +10,7 @@
  * in members that the program has not set yet, so a single contradiction proves nothing.
  */
 #include "dumper/writer/infer/inference.h"
-#include "dumper/writer/infer/smaller_structs.h"
+#include "dumper/writer/infer/sizes/smaller_structs.h"
 
 #include "dumper/writer/base/machine.h"
 #include "dumper/writer/base/progress.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/infer/dead_words.h"
 
-#include "dumper/writer/infer/held_parts.h"
+#include "dumper/writer/infer/classes/held_parts.h"
 #include "lib/base/cleanup.h"
 
 #include <stdlib.h>

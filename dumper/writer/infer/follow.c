@@ -3,13 +3,13 @@
  * Follows typed slots: each becomes a claim on its target, or a hint.
  */
 #include "dumper/writer/infer/inference.h"
-#include "dumper/writer/infer/pointer_tables.h"
+#include "dumper/writer/infer/arrays/pointer_tables.h"
 
 #include "dumper/base/header.h"
 #include "dumper/writer/base/progress.h"
-#include "dumper/writer/infer/chunk_pages.h"
-#include "dumper/writer/infer/counted.h"
-#include "dumper/writer/infer/smaller_targets.h"
+#include "dumper/writer/infer/parts/chunk_pages.h"
+#include "dumper/writer/infer/classes/counted.h"
+#include "dumper/writer/infer/sizes/smaller_targets.h"
 #include "lib/base/bits.h"
 #include "lib/base/cleanup.h"
 

@@ -4,7 +4,7 @@
  */
 #include "dumper/writer/infer/explained_pointers.h"
 #include "dumper/writer/infer/inference.h"
-#include "dumper/writer/infer/smaller_structs.h"
+#include "dumper/writer/infer/sizes/smaller_structs.h"
 
 #include "lib/base/hash.h"
 #include "dumper/base/header.h"

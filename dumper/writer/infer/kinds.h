@@ -7,7 +7,7 @@
  * one type.
  */
 
-#include "dumper/writer/infer/site_types.h"
+#include "dumper/writer/infer/sites/site_types.h"
 
 struct inference;
 

@@ -4,7 +4,7 @@
  */
 #include "dumper/writer/infer/layout.h"
 
-#include "dumper/writer/infer/held_members.h"
+#include "dumper/writer/infer/classes/held_members.h"
 #include "lib/base/hash.h"
 #include "lib/base/array.h"
 #include "lib/base/search.h"

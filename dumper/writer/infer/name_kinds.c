@@ -8,8 +8,8 @@
  */
 #include "dumper/writer/infer/naming.h"
 #include "dumper/writer/infer/sampler.h"
-#include "dumper/writer/infer/smaller_structs.h"
-#include "dumper/writer/infer/voting_sites.h"
+#include "dumper/writer/infer/sizes/smaller_structs.h"
+#include "dumper/writer/infer/sites/voting_sites.h"
 
 #include "lib/base/pieces.h"
 #include "lib/base/array.h"

@@ -5,7 +5,7 @@
  */
 #include "dumper/writer/infer/naming.h"
 #include "dumper/writer/infer/sampler.h"
-#include "dumper/writer/infer/voting_sites.h"
+#include "dumper/writer/infer/sites/voting_sites.h"
 
 #include "dumper/writer/base/progress.h"
 #include "lib/base/cleanup.h"

@@ -5,7 +5,7 @@
 /**
  * Words at the beginnings of blocks that lead into modules, and blocks that hold pointers to code.
  *
- * Both are candidates for method tables (dumper/writer/infer/method_tables.h). They are collected while
+ * Both are candidates for method tables (dumper/writer/infer/tags/method_tables.h). They are collected while
  * the memory is scanned for edges, since reading all blocks once more takes as long as that scan.
  */
 

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/infer/arrays/bounded_arrays.h"
+
+#include "dumper/writer/base/progress.h"
+#include "dumper/writer/infer/holders.h"
+#include "lib/base/cleanup.h"
+
+#include <stdlib.h>
+
+enum {
+	WORD = 8,
+	BOUNDS = 3,
+};
+
+// Pointers at one place of a value, of which the first leads to a block's start.
+struct bounds {
+	heap_object_id target;
+	heap_type_id element;
+	uint64_t words[BOUNDS];
+	bool is_sure;
+};
+
+struct search {
+	struct inference *inference;
+	struct holders holders; // of types with bounds
+	uint64_t *claimed;
+};
+
+static void release(struct search *search)
+{
+	holders_deinit(&search->holders);
+}
+
+// --- places --------------------------------------------------------------------
+
+// The only pointee of the slot at an offset; HEAP_NO_TYPE: there is none, or there are several.
+static heap_type_id pointee_at(const struct heap_repetition *repetition, uint64_t offset)
+{
+	uint32_t first, end;
+	const struct heap_slots *slots = heap_repetition_slots_at(repetition, offset, &first, &end);
+
+	return slots && end - first == 1 ? slots->list[first].pointee : HEAP_NO_TYPE;
+}
+
+// The elements of an array whose pointers may begin at an offset; HEAP_NO_TYPE: none do. Characters are texts.
+static heap_type_id element_at(const struct layouts *layouts,
+			       const struct heap_repetition *repetition, uint64_t offset)
+{
+	heap_type_id element = layouts_element(layouts, pointee_at(repetition, offset));
+
+	if (element == HEAP_NO_TYPE || layouts_is_character(layouts, element) ||
+	    layouts_is_flexible(layouts, element) || layouts_size(layouts, element) == 0)
+		return HEAP_NO_TYPE;
+	for (uint64_t i = 1; i < BOUNDS; i++) {
+		if (layouts_element(layouts, pointee_at(repetition, offset + i * WORD)) != element)
+			return HEAP_NO_TYPE;
+	}
+	return element;
+}
+
+// True if one of the slots from a number on is a pointer to an element at an offset.
+static bool has_slot(const struct layouts *layouts, const struct heap_slots *slots, uint32_t from,
+		     uint64_t offset, heap_type_id element)
+{
+	for (uint32_t i = from; i < slots->count && slots->list[i].offset <= offset; i++) {
+		progress_step();
+		if (slots->list[i].offset == offset &&
+		    layouts_element(layouts, slots->list[i].pointee) == element)
+			return true;
+	}
+	return false;
+}
+
+// Notes if values of a type have three neighbouring pointers of one type. Those of a std::variant have others there, too.
+static void note_type(struct search *search, heap_type_id type)
+{
+	const struct layouts *layouts = &search->inference->layouts;
+	const struct heap_slots *slots = heap_slot_table_get(&layouts->slots, type);
+	bool found = false;
+
+	for (uint32_t i = 0; slots && i < slots->count && !found; i++) {
+		const struct heap_slot *slot = &slots->list[i];
+		heap_type_id element = layouts_element(layouts, slot->pointee);
+
+		found = element != HEAP_NO_TYPE &&
+			has_slot(layouts, slots, i + 1, slot->offset + WORD, element) &&
+			has_slot(layouts, slots, i + 1, slot->offset + 2 * WORD, element);
+	}
+	search->holders.are_types[type] = found;
+}
+
+// Looks at the types of which there are objects. @param found  if any of them has such pointers
+HEAP_MUST_CHECK
+static struct heap_error *note_types(struct search *search, bool *found)
+{
+	const struct layouts *layouts = &search->inference->layouts;
+	const uint32_t *counts;
+
+	HEAP_TRY(inference_count_types(search->inference, &counts));
+	HEAP_TRY(holders_init(&search->holders, search->inference));
+	for (heap_type_id type = 1; type < layouts->types->count; type++) {
+		if (counts[type] > 0 && layouts_is_compound(layouts, type))
+			note_type(search, type);
+		*found |= search->holders.are_types[type];
+	}
+	return NULL;
+}
+
+// --- arrays ----------------------------------------------------------------------
+
+// The number of elements for which there is room; 0: the words are no bounds of an array.
+static uint64_t count_elements(const struct inference *inference, const struct bounds *bounds)
+{
+	uint64_t size = layouts_size(&inference->layouts, bounds->element);
+	uint64_t begin = bounds->words[0], end = bounds->words[1], limit = bounds->words[2];
+
+	if (begin != inference_address(inference, bounds->target) || end < begin || limit < end ||
+	    limit - begin > inference_size(inference, bounds->target) ||
+	    (end - begin) % size != 0 || (limit - begin) % size != 0)
+		return 0;
+	return (limit - begin) / size;
+}
+
+// True if a pointer leads behind so many bytes of a block.
+static bool has_more(const struct inference *inference, heap_object_id object, uint64_t bytes)
+{
+	for (uint32_t at = hints_first(&inference->hints, object); at != NO_HINT;
+	     at = inference->hints.list[at].next) {
+		const struct hint *hint = &inference->hints.list[at];
+
+		progress_step();
+		if (hint->interior > bytes && !hint->either)
+			return true;
+	}
+	return false;
+}
+
+// Makes a block of which the array is but a part a pool.
+HEAP_MUST_CHECK
+static struct heap_error *cut(struct search *search, const struct bounds *bounds, uint64_t elements)
+{
+	struct inference *inference = search->inference;
+	uint64_t bytes = elements * layouts_size(&inference->layouts, bounds->element);
+
+	if (pools_have(&inference->pools, bounds->target) ||
+	    claims_rank(&inference->claims, bounds->target) < RANK_EXACT ||
+	    inference->claims.is_renamed[bounds->target] ||
+	    !has_more(inference, bounds->target, bytes))
+		return NULL;
+	++*search->claimed;
+	HEAP_TRY(pools_doubt(inference, bounds->target));
+	return pools_add_array(inference, &(struct heap_part){ .object = bounds->target,
+							       .type = bounds->element,
+							       .elements = elements });
+}
+
+// Corrects the number of elements of a block that has the right name: as many as its usable size has room for.
+HEAP_MUST_CHECK
+static struct heap_error *correct(struct inference *inference, const struct bounds *bounds,
+				  uint64_t elements)
+{
+	struct names *names = &inference->capture->names;
+	struct name name = *names_of(names, bounds->target);
+
+	return name.elements == elements
+		       ? NULL
+		       : names_set(names, bounds->target, name.type, elements, name.evidence);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *judge(struct search *search, const struct bounds *bounds)
+{
+	struct inference *inference = search->inference;
+	enum rank rank = bounds->is_sure ? RANK_FLEXIBLE : RANK_PASSED_FLEXIBLE;
+	uint64_t elements = count_elements(inference, bounds);
+
+	if (elements == 0 || inference_prefix(inference, bounds->target) != 0)
+		return NULL;
+	if (!inference_has_length(inference, bounds->target, bounds->element, elements))
+		return cut(search, bounds, elements);
+	if (inference_type(inference, bounds->target) == bounds->element)
+		return correct(inference, bounds, elements);
+	if (claims_are_futile(&inference->claims, rank, bounds->target))
+		return NULL;
+	++*search->claimed;
+	return claims_add(&inference->claims, rank,
+			  &(struct claim){ bounds->target, bounds->element, elements,
+					   HEAP_EVIDENCE_POINTER, bounds->is_sure });
+}
+
+// --- holders ---------------------------------------------------------------------
+
+// The elements of the array whose pointers begin at an offset of a value; those of the alternative that a std::variant
+// there holds.
+HEAP_MUST_CHECK
+static struct heap_error *find_element(struct search *search, heap_type_id type,
+				       const struct heap_repetition *repetition, uint64_t value,
+				       uint64_t offset, heap_type_id *element)
+{
+	struct inference *inference = search->inference;
+
+	*element = element_at(&inference->layouts, repetition, offset);
+	if (*element != HEAP_NO_TYPE)
+		return NULL;
+	type = held_parts_alternative(inference->held, type, value, &offset);
+	if (type == HEAP_NO_TYPE)
+		return NULL;
+	HEAP_TRY(heap_repetitions_find(&inference->repetitions, type, &repetition));
+	*element = element_at(&inference->layouts, repetition, offset);
+	return NULL;
+}
+
+// Judges the bounds of which a pointer may be the first.
+HEAP_MUST_CHECK
+static struct heap_error *judge_pointer(struct search *search, heap_type_id type,
+					const struct heap_repetition *repetition, uint64_t value,
+					uint64_t offset, struct bounds *bounds)
+{
+	HEAP_TRY(find_element(search, type, repetition, value, offset, &bounds->element));
+	if (bounds->element == HEAP_NO_TYPE)
+		return NULL;
+	pages_read(search->inference->pages, value + offset, bounds->words, sizeof(bounds->words));
+	return judge(search, bounds);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *visit_object(struct search *search, heap_object_id holder)
+{
+	struct inference *inference = search->inference;
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	uint64_t prefix = inference_prefix(inference, holder);
+	const struct heap_repetition *repetition;
+
+	HEAP_TRY(heap_repetitions_find(&inference->repetitions, inference_type(inference, holder),
+				       &repetition));
+	for (uint32_t i = snapshot->edge_first[holder]; i < snapshot->edge_first[holder + 1]; i++) {
+		uint64_t slot = snapshot->edge_slot[i] * UINT64_C(8);
+		struct bounds bounds = {
+			.target = snapshot->edge_target[i],
+			.is_sure = names_is_sure(&inference->capture->names, holder),
+		};
+
+		progress_step();
+		if (slot < prefix || !layouts_is_start(snapshot->edge_interior[i]) ||
+		    !heap_repetition_has_room(repetition, slot - prefix,
+					      inference_size(inference, holder)))
+			continue;
+		HEAP_TRY(judge_pointer(search, inference_type(inference, holder), repetition,
+				       inference_address(inference, holder), slot - prefix,
+				       &bounds));
+	}
+	return NULL;
+}
+
+// Local variables may not be set yet.
+HEAP_MUST_CHECK
+static struct heap_error *visit_roots(struct search *search)
+{
+	struct inference *inference = search->inference;
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+
+	for (uint64_t i = 0; i < snapshot->root_edge_count && !progress_is_late(); i++) {
+		const struct heap_root_edge *edge = &snapshot->root_edges[i];
+		const struct heap_root *root = &snapshot->roots[edge->root];
+		struct bounds bounds = { .target = edge->target, .is_sure = true };
+		struct root_value value;
+
+		progress_step();
+		if (root->kind == HEAP_ROOT_LOCAL || !layouts_is_start(edge->interior))
+			continue;
+		HEAP_TRY(inference_root_value(inference, root, &value));
+		if (value.type != HEAP_NO_TYPE && heap_repetition_has_slots(value.repetition))
+			HEAP_TRY(judge_pointer(search, value.type, value.repetition, root->address,
+					       edge->offset, &bounds));
+	}
+	return NULL;
+}
+
+struct heap_error *bounded_arrays_claim(struct inference *inference, uint64_t *claimed)
+{
+	CLEANUP(release) struct search search = { .inference = inference, .claimed = claimed };
+	const struct holders *holders = &search.holders;
+	bool found = false;
+
+	HEAP_TRY(visit_roots(&search));
+	HEAP_TRY(note_types(&search, &found));
+	if (!found)
+		return NULL;
+	holders_begin(&search.holders);
+	for (heap_object_id i = holders_next(holders, 0); i < holders->objects;
+	     i = holders_next(holders, i + 1))
+		HEAP_TRY(visit_object(&search, i));
+	return NULL;
+}

@@ -1,0 +1,1195 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * Hints show which blocks have a prefix: they say that there is a T at offset k, while nothing is
+ * known of the start. That T may also be a part in the middle of a struct, such as a list's link.
+ * Then some struct has the block's size and a T at k, and naming will find it. But if for nearly
+ * all blocks with a T at k there is no such struct, and a T fits the memory behind k, then the
+ * first k bytes are a prefix. Arrays of a T, and numbers or pointers instead of a T, say so where nearly all pointers to
+ * the blocks of their site lead there. Where no sites are known, all that is as true of the headers of allocators
+ * whose blocks form trees: then there must be a pointer to a method table behind the prefix, or the prefix is a link
+ * from block to block, or a header with links to and from others, has no pointers, or tells how long the rest of the
+ * block is.
+ */
+#include "dumper/writer/infer/prefixes/block_prefixes.h"
+
+#include "dumper/writer/base/progress.h"
+#include "dumper/writer/infer/inference.h"
+#include "dumper/writer/infer/prefixes/linked_prefixes.h"
+#include "dumper/writer/infer/prefixes/measured_prefixes.h"
+#include "dumper/writer/infer/prefixes/prefixed_types.h"
+
+#include "lib/base/bits.h"
+#include "lib/base/hash_table.h"
+#include "lib/base/prefetch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	FEW_HINTS = 16, // on a block: with more of them it is no single object
+	MUCH = 32,      // new hints are much if they are one in so many objects
+	MAX_WHOLES = 64,
+	MIN_SUPPORT = 8,  // blocks
+	MIN_TAGGED = 16,  // blocks that point to the tables of fewer ones
+	MIN_LINKED = 4,   // blocks whose headers are doubly linked
+	MIN_SIZES = 4,    // of the blocks in a list of an allocator
+	LIST_SAMPLE = 16, // of these blocks
+	MIN_LEAD = 10,    // times as many must speak for a prefix as against it
+	MAX_TEXT_PREFIX = 32,
+	PREFETCH_DISTANCE = 20, // edges, objects
+	MIXED = UINT8_MAX,      // headers of several sizes
+};
+
+// --- what the hints on one block say -------------------------------------------
+
+// Where the slots with a type that says something lead to.
+struct lead {
+	heap_type_id type;
+	uint32_t offset;
+	uint64_t header; // slots lead to the start, too: to a struct of so many bytes
+	bool is_plain;   // no slots lead to structs or texts there, but to numbers or pointers
+	bool is_linked;  // that header has pointers
+	heap_type_id
+		storage; // the header, if it is a struct that ends in the bytes where the lead is
+};
+
+// True for a place where a prefix may end. Characters may stand anywhere.
+static bool may_end(const struct layouts *layouts, const struct hint *hint)
+{
+	if (layouts_is_character(layouts, hint->type))
+		return hint->interior > 0 && hint->interior <= MAX_TEXT_PREFIX;
+	return hint->interior >= 8 && hint->interior <= BLOCK_PREFIX_MAX && hint->interior % 8 == 0;
+}
+
+// Bytes of a header that a slot leads to; 0: it leads to none.
+static uint64_t header_size(const struct layouts *layouts, const struct hint *hint)
+{
+	return layouts_is_start(hint->interior) && layouts_is_compound(layouts, hint->type)
+		       ? layouts_size(layouts, hint->type)
+		       : 0;
+}
+
+// Notes a slot that leads to a number or a pointer, as to an element of an array. Members of structs are such, too, so
+// that only all pointers of a site together tell a prefix from these.
+static void note_plain(const struct inference *inference, const struct hint *hint,
+		       struct lead *plain)
+{
+	if (hint->interior > plain->offset)
+		return;
+	if (hint->interior < plain->offset ||
+	    claims_prefer(&inference->layouts, hint->type, plain->type))
+		plain->type = hint->type;
+	plain->offset = hint->interior;
+}
+
+// True if a struct has pointers.
+static bool has_pointers(const struct layouts *layouts, heap_type_id type)
+{
+	const struct heap_slots *slots = heap_slot_table_get(&layouts->slots, type);
+
+	return slots && slots->count > 0;
+}
+
+// True if numbers or pointers may be what a block is about, behind a header that slots lead to, if any. One with pointers
+// is more than the length of an array.
+static bool may_be_behind(const struct lead *lead, uint32_t offset)
+{
+	return lead->header == 0 || (lead->header == offset && !lead->is_linked);
+}
+
+static bool is_pointer_to_struct(const struct inference *inference, heap_type_id type)
+{
+	const struct heap_types *types = inference->layouts.types;
+
+	return layouts_is_pointer(&inference->layouts, type) &&
+	       layouts_is_compound(&inference->layouts,
+				   layouts_strip(&inference->layouts, types->types[type].target));
+}
+
+// True if a number in front of a lead tells how long the rest of the block is.
+static bool is_measured(const struct inference *inference, heap_object_id object,
+			const struct lead *lead)
+{
+	return measured_prefixes_have(inference, object, lead->offset,
+				      layouts_size(&inference->layouts, lead->type));
+}
+
+// True if a place that slots to numbers or pointers lead to may be the end of a prefix. Where no sites are known, these
+// must be pointers, or the prefix a header that slots lead to, or tell how long the rest is.
+static bool may_be_plain(const struct inference *inference, heap_object_id object,
+			 enum block_prefix_kind kind, const struct lead *plain)
+{
+	return kind == BLOCK_PREFIX_STRUCTS && plain->offset >= 8 &&
+	       plain->offset <= BLOCK_PREFIX_MAX && plain->offset % 8 == 0 &&
+	       plain->offset < objects_size(&inference->capture->objects, object) &&
+	       (inference_has_sites(inference) || plain->header > 0 ||
+		is_pointer_to_struct(inference, plain->type) ||
+		is_measured(inference, object, plain));
+}
+
+// The place in a storage header where its bytes begin.
+static bool find_stored(const struct inference *inference, heap_object_id object,
+			enum block_prefix_kind kind, struct lead *lead)
+{
+	*lead = (struct lead){ .type = HEAP_NO_TYPE };
+	lead->storage = kind == BLOCK_PREFIX_TEXTS
+				? storage_headers_find_text(inference, object, &lead->type)
+				: storage_headers_find(inference, object, &lead->type);
+	if (lead->storage == HEAP_NO_TYPE)
+		return false;
+	lead->offset = (uint32_t)inference->layouts.facts[lead->storage].start;
+	return true;
+}
+
+/*
+ * The first place behind its start that slots lead to, if they lead nowhere before, or to a header that
+ * ends there. Of several types there the one that says more.
+ */
+static bool find_lead(const struct inference *inference, heap_object_id object,
+		      enum block_prefix_kind kind, struct lead *lead)
+{
+	const struct layouts *layouts = &inference->layouts;
+	struct lead plain = { .offset = UINT32_MAX, .is_plain = true, .storage = HEAP_NO_TYPE };
+	uint32_t seen = 0;
+
+	if (find_stored(inference, object, kind, lead))
+		return true;
+	*lead = (struct lead){ .offset = UINT32_MAX, .storage = HEAP_NO_TYPE };
+	if (claims_are_good(&inference->claims, object))
+		return false;
+	for (uint32_t at = hints_first(&inference->hints, object); at != NO_HINT;
+	     at = inference->hints.list[at].next) {
+		const struct hint *hint = &inference->hints.list[at];
+
+		progress_step();
+		if (++seen > FEW_HINTS)
+			return false;
+		if (hint->either)
+			continue;
+		if (!layouts_is_compound(layouts, hint->type) &&
+		    !layouts_is_character(layouts, hint->type)) {
+			note_plain(inference, hint, &plain);
+			continue;
+		}
+		if (hint->interior > lead->offset)
+			continue;
+		if (header_size(layouts, hint) > 0) {
+			if (kind == BLOCK_PREFIX_TEXTS ||
+			    (lead->header > 0 && lead->header != header_size(layouts, hint)))
+				return false;
+			lead->header = header_size(layouts, hint);
+			lead->is_linked |= has_pointers(layouts, hint->type);
+			continue;
+		}
+		if (!may_end(layouts, hint))
+			return false;
+		if (hint->interior < lead->offset || claims_prefer(layouts, hint->type, lead->type))
+			*lead = (struct lead){ hint->type, hint->interior,  lead->header,
+					       false,      lead->is_linked, HEAP_NO_TYPE };
+	}
+	plain.header = lead->header;
+	if (lead->offset == UINT32_MAX && may_be_behind(lead, plain.offset) &&
+	    may_be_plain(inference, object, kind, &plain)) {
+		*lead = plain;
+		return true;
+	}
+	return lead->offset != UINT32_MAX && (lead->header == 0 || lead->header == lead->offset) &&
+	       layouts_is_character(layouts, lead->type) == (kind == BLOCK_PREFIX_TEXTS) &&
+	       lead->offset < objects_size(&inference->capture->objects, object);
+}
+
+static bool is_empty(struct layout_wholes wholes)
+{
+	return wholes.at == wholes.end;
+}
+
+// True if there is a type of a size with such a part.
+static bool has_whole(const struct layouts *layouts, heap_type_id part, uint64_t offset,
+		      uint64_t size)
+{
+	return !is_empty(layouts_exact_wholes(layouts, part, offset, size,
+					      layouts_slack(layouts, size))) ||
+	       !is_empty(layouts_flexible_wholes(layouts, part, offset, size));
+}
+
+// True if there is a type of a size that has one of a union's members there.
+static bool has_alternative(const struct layouts *layouts, heap_type_id part, uint64_t offset,
+			    uint64_t size)
+{
+	const struct heap_type *type = &layouts->types->types[part];
+
+	for (uint32_t i = 0; type->kind == HEAP_TYPE_UNION && i < type->members; i++) {
+		const struct heap_member *member = &layouts->types->members[type->first_member + i];
+		heap_type_id alternative = layouts_strip(layouts, member->type);
+
+		progress_step();
+		if (layouts_is_compound(layouts, alternative) &&
+		    has_whole(layouts, alternative, offset, size))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * True if a lead may be to a part of a larger struct though that has no part of the lead's type: pointers to a union, or
+ * to one of its members, lead to what has another member, as those to all objects of an interpreter do.
+ */
+static bool may_be_alternative(const struct layouts *layouts, const struct lead *lead,
+			       uint64_t size)
+{
+	uint64_t rest = size - lead->offset;
+	const struct layout_wholes wholes =
+		layouts_exact_wholes(layouts, lead->type, 0, rest, layouts_slack(layouts, rest));
+
+	if (has_alternative(layouts, lead->type, lead->offset, size))
+		return true;
+	for (const struct layout_part *at = wholes.at;
+	     at < wholes.end && at - wholes.at < MAX_WHOLES; at++) {
+		if (has_alternative(layouts, at->whole, lead->offset, size))
+			return true;
+	}
+	return false;
+}
+
+enum reading {
+	READING_OTHER,
+	READING_PREFIX,
+	READING_MEASURED, // a prefix that tells how long the rest is
+	READING_ARRAY,    // a prefix of several values, if the site's other pointers say so
+	READING_EMBEDDED,
+};
+
+// True if the code that allocates a block handles a struct whose bytes begin at an offset.
+static bool has_struct_of_bytes(const struct inference *inference, heap_object_id object,
+				uint32_t offset)
+{
+	const struct site_types *types = inference_site_types(inference, object);
+
+	for (uint32_t i = 0; i < types->count; i++) {
+		const struct layout_facts *facts = &inference->layouts.facts[types->list[i].type];
+
+		if (facts->is_flexible && facts->start == offset &&
+		    layouts_is_character(&inference->layouts,
+					 layouts_strip(&inference->layouts, facts->element)))
+			return true;
+	}
+	return false;
+}
+
+// True if a block reads as text from its start on. A number before the lead may look like a few letters.
+static bool begins_with_text(const struct inference *inference, const struct content *content,
+			     uint64_t size, uint32_t offset)
+{
+	size_t letters = offset < sizeof(*content->words) ? offset : sizeof(*content->words);
+
+	return content->count > 0 && !memchr(content->words, '\0', letters) &&
+	       content_is_text(inference, content, size);
+}
+
+// Text that begins at the lead and not before.
+static enum reading read_text(const struct inference *inference, heap_object_id object,
+			      uint32_t offset, bool is_stored, uint64_t *words)
+{
+	const struct capture *capture = inference->capture;
+	uint64_t size = objects_size(&capture->objects, object);
+	struct content content;
+
+	content_read(inference, object, words, &content);
+	if (begins_with_text(inference, &content, size, offset) ||
+	    (!is_stored && has_struct_of_bytes(inference, object, offset)))
+		return READING_EMBEDDED;
+	content.start = is_stored ? offset : 0;
+	memmove(words, (const char *)words + offset, content.count * 8 - offset);
+	// The words that the move leaves at the end are behind the block, or not whole.
+	if (content.count * UINT64_C(8) < size)
+		content.count -= (offset + 7) / 8;
+	return content.count > 0 && content_is_text(inference, &content, size - offset)
+		       ? READING_PREFIX
+		       : READING_OTHER;
+}
+
+bool block_prefixes_end_before_text(const struct inference *inference, heap_object_id object,
+				    uint32_t offset, uint64_t *words)
+{
+	return read_text(inference, object, offset, false, words) == READING_PREFIX;
+}
+
+// The method table that a block points to where the struct behind a prefix has a pointer to a struct, or NULL.
+static const struct method_table *find_table(const struct inference *inference,
+					     heap_object_id object, const struct lead *lead)
+{
+	const struct heap_slots *slots = heap_slot_table_get(&inference->layouts.slots, lead->type);
+	uint64_t start = objects_address(&inference->capture->objects, object) + lead->offset;
+	uint64_t size = objects_size(&inference->capture->objects, object) - lead->offset;
+	const struct method_table *table = NULL;
+
+	for (uint32_t i = 0; !table && slots && i < slots->count; i++) {
+		uint64_t offset = slots->list[i].offset, word = 0;
+
+		if (offset >= BLOCK_PREFIX_MAX || offset + sizeof(word) > size)
+			break;
+		if (!layouts_is_compound(&inference->layouts, slots->list[i].pointee))
+			continue;
+		pages_read(inference->pages, start + offset, &word, sizeof(word));
+		table = method_tables_find(&inference->pointer_tags.tables, word);
+	}
+	return table;
+}
+
+// True if typed slots lead to a block's start, or to what lies before an offset.
+static bool is_led_before(const struct inference *inference, heap_object_id object, uint32_t offset)
+{
+	for (uint32_t at = hints_first(&inference->hints, object); at != NO_HINT;
+	     at = inference->hints.list[at].next) {
+		const struct hint *hint = &inference->hints.list[at];
+
+		progress_step();
+		if (!layouts_is_character(&inference->layouts, hint->type) &&
+		    (layouts_is_start(hint->interior) || hint->interior < offset))
+			return true;
+	}
+	return false;
+}
+
+// True if the bytes before the lead may be a link. Where sites are known, these tell more.
+static bool may_be_linked(const struct inference *inference, const struct lead *lead)
+{
+	return lead->offset == sizeof(uint64_t) && lead->header == 0 &&
+	       !inference_has_sites(inference);
+}
+
+// True if the bytes before the lead are a link to where another block begins, as all that a region has to free. The last
+// one of such a list is one that the link of another leads to.
+static bool is_linked(const struct inference *inference, heap_object_id object,
+		      const struct lead *lead)
+{
+	heap_object_id next = linked_prefixes_next(inference, object);
+	uint64_t word = 1;
+
+	if (!may_be_linked(inference, lead))
+		return false;
+	if (next != HEAP_NO_OBJECT)
+		return !claims_are_good(&inference->claims, next) &&
+		       !is_led_before(inference, next, lead->offset);
+	if (!inference->block_prefixes.are_next ||
+	    !heap_bit_get(inference->block_prefixes.are_next, object))
+		return false;
+	pages_read(inference->pages, objects_address(&inference->capture->objects, object), &word,
+		   sizeof(word));
+	return word == 0;
+}
+
+// True if a block is in a list of blocks of several sizes, whose links are at an offset: only an allocator makes one. A
+// program's own lists have nodes of one size or two.
+static bool has_sizes(const struct inference *inference, heap_object_id object, uint64_t offset)
+{
+	uint64_t sizes[MIN_SIZES];
+	uint32_t count = 0;
+
+	for (int i = 0; i < LIST_SAMPLE && object != HEAP_NO_OBJECT && count < MIN_SIZES; i++) {
+		uint64_t size = objects_size(&inference->capture->objects, object);
+		uint32_t at = 0;
+
+		progress_step();
+		while (at < count && sizes[at] != size)
+			at++;
+		if (at == count)
+			sizes[count++] = size;
+		object = linked_prefixes_follow(inference, object, (uint32_t)offset);
+	}
+	return count == MIN_SIZES;
+}
+
+// True if typed slots lead to a block's header, so that it is no prefix.
+static bool has_led_header(const struct inference *inference, heap_object_id object, uint32_t bytes)
+{
+	return inference_prefix(inference, object) != bytes &&
+	       (claims_are_good(&inference->claims, object) ||
+		is_led_before(inference, object, bytes));
+}
+
+// True if the bytes before the lead are a header by which an allocator links its blocks: all of its pointers lead to
+// where blocks begin, one of which leads back, and typed slots do not.
+static bool is_doubly_linked(const struct inference *inference, heap_object_id object,
+			     const struct lead *lead)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	bool is_listed = false;
+
+	if (inference_has_sites(inference) || lead->header > 0 || lead->offset % 8 != 0)
+		return false;
+	for (uint32_t i = snapshot->edge_first[object]; i < snapshot->edge_first[object + 1]; i++) {
+		heap_object_id target = snapshot->edge_target[i];
+		uint64_t offset = snapshot->edge_slot[i] * UINT64_C(8);
+
+		if (offset >= lead->offset)
+			break;
+		if (snapshot->edge_interior[i] != 0)
+			return false;
+		if (target == object)
+			continue;
+		if (has_led_header(inference, target, lead->offset))
+			return false;
+		is_listed |= linked_prefixes_lead_back(inference, target, object, lead->offset) &&
+			     has_sizes(inference, object, offset);
+	}
+	return is_listed;
+}
+
+// True if a lead is to structs that are parts of others, as the links of lists are, or to pointers to such: these stand
+// behind other members.
+static bool is_to_parts(const struct inference *inference, const struct lead *lead)
+{
+	const struct layouts *layouts = &inference->layouts;
+	heap_type_id type = lead->type;
+
+	if (layouts_is_pointer(layouts, type))
+		type = layouts_strip(layouts, layouts->types->types[type].target);
+	return layouts_is_link(layouts, type) || layouts_is_part_inside(layouts, type);
+}
+
+// True if there is no pointer before the lead, as in a header that counts what is behind it. The headers of allocators
+// whose blocks form trees have some.
+static bool is_behind_numbers(const struct inference *inference, heap_object_id object,
+			      const struct lead *lead)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	uint32_t first = snapshot->edge_first[object];
+
+	return !is_to_parts(inference, lead) &&
+	       (first == snapshot->edge_first[object + 1] ||
+		snapshot->edge_slot[first] * UINT64_C(8) >= lead->offset);
+}
+
+// True if there are pointers to blocks or zeros behind the lead, up to what may be no part of the block.
+static bool is_behind_pointers(const struct inference *inference, heap_object_id object,
+			       const struct lead *lead, uint64_t *words)
+{
+	uint64_t size = objects_size(&inference->capture->objects, object);
+	uint64_t end = size - layouts_slack(&inference->layouts, size);
+	struct content content;
+
+	content_read(inference, object, words, &content);
+	for (uint64_t at = lead->offset; at + 8 <= end && at / 8 < content.count; at += 8) {
+		if (words[at / 8] != 0 &&
+		    heap_edge_at(&inference->capture->snapshot, object, at) == UINT32_MAX)
+			return false;
+	}
+	return heap_edge_at(&inference->capture->snapshot, object, lead->offset) != UINT32_MAX;
+}
+
+// True if what lies behind the lead is a whole number of values.
+static bool is_array(const struct inference *inference, heap_object_id object,
+		     const struct lead *lead)
+{
+	const struct layouts *layouts = &inference->layouts;
+	uint64_t size = objects_size(&inference->capture->objects, object);
+	uint64_t stride = layouts_size(layouts, lead->type);
+
+	return stride > 0 && (size - lead->offset) % stride <= layouts_slack(layouts, size);
+}
+
+// Reads numbers or pointers behind the lead.
+static enum reading read_plain(const struct inference *inference, heap_object_id object,
+			       const struct lead *lead, uint64_t *words)
+{
+	if (inference_has_sites(inference))
+		return is_array(inference, object, lead) ? READING_ARRAY : READING_OTHER;
+	if (!is_pointer_to_struct(inference, lead->type))
+		return is_array(inference, object, lead) ? READING_PREFIX : READING_OTHER;
+	return is_behind_pointers(inference, object, lead, words) ? READING_PREFIX : READING_OTHER;
+}
+
+// True if a lead may be to an element in the middle of an array of structs that begins with the block: the first of them
+// may have any numbers.
+static bool is_to_element(const struct inference *inference, heap_object_id object,
+			  const struct lead *lead, uint64_t *words)
+{
+	uint64_t stride = layouts_size(&inference->layouts, lead->type);
+	struct content content;
+
+	return layouts_is_compound(&inference->layouts, lead->type) && stride > 0 &&
+	       lead->offset % stride == 0 &&
+	       content_read_value(inference, object, 0, lead->type, words, &content) &&
+	       !content_contradicts(inference, &content, lead->type);
+}
+
+// True if contents say that a lead is to such an element: the first one has pointers of its own.
+static bool has_element_before(const struct inference *inference, heap_object_id object,
+			       const struct lead *lead, uint64_t *words)
+{
+	struct content content;
+
+	return is_array(inference, object, lead) && has_pointers(&inference->layouts, lead->type) &&
+	       is_to_element(inference, object, lead, words) &&
+	       content_read_value(inference, object, 0, lead->type, words, &content) &&
+	       content_score(inference, &content, lead->type, 1) > 0 &&
+	       !is_linked(inference, object, lead) && !is_doubly_linked(inference, object, lead);
+}
+
+// True if a lead's type, or a larger one that begins with it, fits what is behind it.
+static bool fits(const struct inference *inference, const struct lead *lead, uint64_t size)
+{
+	const struct layouts *layouts = &inference->layouts;
+	uint64_t rest = size - lead->offset;
+
+	return layouts_fit(layouts, lead->type, rest, layouts_slack(layouts, rest)).fit !=
+		       LAYOUT_NONE ||
+	       has_whole(layouts, lead->type, 0, rest);
+}
+
+static enum reading read_block(const struct inference *inference, heap_object_id object,
+			       const struct lead *lead, uint64_t *words)
+{
+	const struct layouts *layouts = &inference->layouts;
+	uint64_t size = objects_size(&inference->capture->objects, object);
+
+	if (layouts_is_character(layouts, lead->type))
+		return read_text(inference, object, lead->offset, lead->storage != HEAP_NO_TYPE,
+				 words);
+	if (lead->storage != HEAP_NO_TYPE)
+		return fits(inference, lead, size) ? READING_PREFIX : READING_EMBEDDED;
+	if (has_whole(layouts, lead->type, lead->offset, size) ||
+	    may_be_alternative(layouts, lead, size))
+		return READING_EMBEDDED;
+	// A header that slots lead to is more than a prefix.
+	if (lead->header == 0 && is_measured(inference, object, lead) &&
+	    !is_to_element(inference, object, lead, words))
+		return READING_MEASURED;
+	if (!inference_has_sites(inference) && !find_table(inference, object, lead) &&
+	    !is_linked(inference, object, lead) && !is_doubly_linked(inference, object, lead) &&
+	    !is_behind_numbers(inference, object, lead))
+		return READING_EMBEDDED;
+	if (lead->is_plain)
+		return read_plain(inference, object, lead, words);
+	if (has_element_before(inference, object, lead, words))
+		return READING_EMBEDDED;
+	if (fits(inference, lead, size))
+		return READING_PREFIX;
+	return is_array(inference, object, lead) ? READING_ARRAY : READING_OTHER;
+}
+
+// --- what those on all blocks say ----------------------------------------------
+
+HEAP_MUST_CHECK
+static struct heap_error *find_pair(struct block_prefixes *prefixes, const struct lead *lead,
+				    struct prefix_pair **result)
+{
+	for (size_t i = 0; i < prefixes->pairs.count; i++) {
+		*result = &prefixes->pairs.items[i];
+		if ((*result)->type == lead->type && (*result)->offset == lead->offset)
+			return NULL;
+	}
+	HEAP_TRY(heap_array_append(
+		&prefixes->pairs,
+		(struct prefix_pair){ .type = lead->type, .offset = lead->offset }));
+	*result = &prefixes->pairs.items[prefixes->pairs.count - 1];
+	return NULL;
+}
+
+// True for blocks that a prefix may still be found for.
+static bool is_open(const struct inference *inference, heap_object_id object)
+{
+	return (!claims_are_good(&inference->claims, object) ||
+		storage_headers_name(inference, object)) &&
+	       inference_prefix(inference, object) == 0 && !pools_have(&inference->pools, object);
+}
+
+// Counts a block whose pointers lead behind all prefixes, once: many may lead to the elements of one array.
+static void note_elsewhere(struct site_leads *leads, uint8_t *are_seen, heap_object_id object)
+{
+	if (heap_bit_get(are_seen, object))
+		return;
+	heap_bit_set(are_seen, object);
+	leads->elsewhere++;
+}
+
+// Counts where the pointers to each site's blocks lead, once and only if that is needed.
+HEAP_MUST_CHECK
+static struct heap_error *require_leads(struct inference *inference)
+{
+	const struct capture *capture = inference->capture;
+	const struct heap_snapshot *snapshot = &capture->snapshot;
+	CLEANUP_FREE uint8_t *are_seen = NULL;
+	struct site_leads *leads;
+
+	if (inference->block_prefixes.leads)
+		return NULL;
+	leads = calloc((size_t)capture->snapshot.site_count + 1, sizeof(*leads));
+	inference->block_prefixes.leads = leads;
+	are_seen = calloc((size_t)capture->objects.count / 8 + 1, 1);
+	if (!leads || !are_seen)
+		return heap_error_out_of_memory();
+	progress_steps(snapshot->edge_count);
+	for (heap_object_id i = 0; i < capture->objects.count; i++) {
+		for (uint32_t j = snapshot->edge_first[i]; j < snapshot->edge_first[i + 1]; j++) {
+			uint32_t kind = objects_kind(&capture->objects, snapshot->edge_target[j]);
+			struct site_leads *own = &leads[capture->maker_of_kind[kind]];
+
+			if (j + PREFETCH_DISTANCE < snapshot->edge_count)
+				objects_prefetch_kind(&capture->objects,
+						      snapshot->edge_target[j + PREFETCH_DISTANCE]);
+			if (snapshot->edge_interior[j] > BLOCK_PREFIX_MAX ||
+			    snapshot->edge_interior[j] % 8 != 0)
+				note_elsewhere(own, are_seen, snapshot->edge_target[j]);
+			else
+				own->at[snapshot->edge_interior[j] / 8]++;
+			if (snapshot->edge_slot[j] >= BLOCK_PREFIX_MAX / 8)
+				continue;
+			if (snapshot->edge_interior[j] == 0)
+				own->from[snapshot->edge_slot[j]]++;
+			else if (own ==
+				 &leads[capture->maker_of_kind[objects_kind(&capture->objects, i)]])
+				own->beside[snapshot->edge_slot[j]]++;
+		}
+	}
+	return NULL;
+}
+
+// Where the pointers to the blocks of an object's site lead.
+static struct site_leads *leads_of(const struct inference *inference, heap_object_id object)
+{
+	const struct capture *capture = inference->capture;
+
+	return &inference->block_prefixes
+			.leads[capture->maker_of_kind[objects_kind(&capture->objects, object)]];
+}
+
+// The prefix that leads show for the blocks of a kind. If they show several, each run picks the
+// same one.
+struct kind_prefix {
+	uint8_t header;        // bytes that slots say are a header; MIXED: they do not agree
+	uint8_t lead;          // bytes before what slots lead to; 0: none do
+	uint8_t bytes;         // that all blocks of the kind have; 0: this is not known
+	bool are_arrays;       // only such blocks have that lead: it says nothing of other sites
+	size_t pair;           // of the lead
+	heap_object_id object; // one of them
+};
+
+/*
+ * True if nearly all pointers to a site's blocks, typed or not, lead to an offset. Those from within
+ * the first bytes of blocks to the start of others do not count: prefixes are linked with each other.
+ * Nor do those to a header. To where arrays seem to begin, all other pointers must lead: a struct may have a pointer to
+ * the numbers behind it.
+ */
+static bool site_leads_to(const struct inference *inference, const struct kind_prefix *prefix)
+{
+	const struct site_leads *leads = leads_of(inference, prefix->object);
+	const uint32_t offset = prefix->lead;
+	bool has_header = prefix->header == offset;
+	uint64_t others = leads->elsewhere;
+
+	if (offset % 8 != 0)
+		return false;
+	for (uint32_t i = has_header; i <= BLOCK_PREFIX_MAX / 8; i++)
+		others += i == offset / 8 ? 0 : leads->at[i];
+	for (uint32_t i = 0; !has_header && !prefix->are_arrays && i < offset / 8; i++)
+		others -= leads->from[i];
+	// An array has one pointer to its header, and one behind it.
+	if (has_header && prefix->are_arrays &&
+	    leads->at[0] * (uint64_t)MIN_LEAD > leads->at[offset / 8] * (uint64_t)(MIN_LEAD + 1))
+		return false;
+	return leads->at[offset / 8] >= MIN_SUPPORT && leads->at[offset / 8] >= MIN_LEAD * others;
+}
+
+// True if a struct has a pointer to its own type, and blocks of a site point there to each other's start
+// more often than behind it. Then the first part of a block is no header.
+static bool links(const struct layouts *layouts, heap_type_id type, const struct site_leads *leads)
+{
+	for (uint32_t i = 0; i < layouts_size(layouts, type) / 8; i++) {
+		if (leads->from[i] > leads->beside[i] &&
+		    layouts_has_pointer(layouts, type, i * UINT64_C(8), type))
+			return true;
+	}
+	return false;
+}
+
+struct heap_error *block_prefixes_header(struct inference *inference, heap_object_id object,
+					 uint64_t bytes, heap_type_id *result)
+{
+	const struct capture *capture = inference->capture;
+	heap_site_id site = capture->maker_of_kind[objects_kind(&capture->objects, object)];
+	const struct site_types *types = &inference->kinds.site_types[site];
+
+	*result = HEAP_NO_TYPE;
+	for (uint32_t i = 0; bytes <= BLOCK_PREFIX_MAX && i < types->count; i++) {
+		heap_type_id type = types->list[i].type;
+
+		if (!layouts_is_compound(&inference->layouts, type) ||
+		    layouts_size(&inference->layouts, type) != bytes)
+			continue;
+		HEAP_TRY(require_leads(inference));
+		if (links(&inference->layouts, type, &inference->block_prefixes.leads[site])) {
+			*result = type;
+			break;
+		}
+	}
+	return NULL;
+}
+
+static void note_header(struct kind_prefix *prefix, uint64_t header)
+{
+	if (header > BLOCK_PREFIX_MAX ||
+	    (prefix->header > 0 && header > 0 && prefix->header != header))
+		prefix->header = MIXED;
+	else if (header > 0)
+		prefix->header = (uint8_t)header;
+}
+
+static void note_lead(struct kind_prefix *prefix, heap_object_id object, const struct lead *lead,
+		      size_t pair, bool is_array)
+{
+	if (prefix->lead != 0 &&
+	    (prefix->lead < lead->offset || (prefix->lead == lead->offset && !prefix->are_arrays)))
+		return;
+	prefix->lead = (uint8_t)lead->offset;
+	prefix->are_arrays = is_array;
+	prefix->pair = pair;
+	prefix->object = object;
+}
+
+// Accepts what blocks of all types together say whose headers are doubly linked: an allocator puts one before each of its
+// blocks, and few may be of each type.
+static void accept_linked(struct block_prefixes *prefixes)
+{
+	struct {
+		uint32_t supporting, contradicting;
+	} sums[BLOCK_PREFIX_MAX / 8 + 1] = { 0 };
+
+	for (size_t i = 0; i < prefixes->pairs.count; i++) {
+		const struct prefix_pair *pair = &prefixes->pairs.items[i];
+
+		if (pair->linked == 0)
+			continue;
+		sums[pair->offset / 8].supporting += pair->linked;
+		sums[pair->offset / 8].contradicting += pair->contradicting;
+	}
+	for (size_t i = 0; i < prefixes->pairs.count; i++) {
+		struct prefix_pair *pair = &prefixes->pairs.items[i];
+		uint32_t at = pair->offset / 8;
+
+		pair->is_accepted |=
+			pair->linked > 0 && sums[at].supporting >= MIN_LINKED &&
+			sums[at].supporting >= MIN_LEAD * (uint64_t)sums[at].contradicting;
+	}
+}
+
+// Accepts what many blocks say, or one whose site's pointers agree.
+//
+// @param any  gets true if any block may have a prefix
+HEAP_MUST_CHECK
+static struct heap_error *accept_pairs(struct inference *inference, struct kind_prefix *of_kinds,
+				       bool *any)
+{
+	struct block_prefixes *prefixes = &inference->block_prefixes;
+
+	*any = false;
+	for (uint32_t i = 0; inference_has_sites(inference) && i < inference->kinds.count; i++) {
+		struct kind_prefix *prefix = &of_kinds[i];
+
+		if (prefix->lead == 0)
+			continue;
+		HEAP_TRY(require_leads(inference));
+		if (!site_leads_to(inference, prefix))
+			continue;
+		prefixes->pairs.items[prefix->pair].is_accepted |= !prefix->are_arrays;
+		prefix->bytes = prefix->lead;
+		*any = true;
+	}
+	accept_linked(prefixes);
+	for (size_t i = 0; i < prefixes->pairs.count; i++) {
+		struct prefix_pair *pair = &prefixes->pairs.items[i];
+
+		pair->is_accepted |=
+			pair->supporting > 0 &&
+			(pair->supporting >= MIN_SUPPORT || pair->tagged >= MIN_TAGGED ||
+			 pair->headed > 0 || pair->is_measured) &&
+			pair->supporting >= MIN_LEAD * (uint64_t)pair->contradicting;
+		*any |= pair->is_accepted;
+	}
+	return NULL;
+}
+
+// Finds the blocks that the first word of another one leads to the start of, once and where no sites are known.
+HEAP_MUST_CHECK
+static struct heap_error *require_next(struct inference *inference)
+{
+	const heap_object_id objects = inference->capture->objects.count;
+	struct block_prefixes *prefixes = &inference->block_prefixes;
+
+	if (prefixes->are_next)
+		return NULL;
+	prefixes->are_next = calloc(objects / 8 + 1, 1);
+	if (!prefixes->are_next)
+		return heap_error_out_of_memory();
+	for (heap_object_id i = 0; i < objects; i++) {
+		heap_object_id next = linked_prefixes_next(inference, i);
+
+		progress_step();
+		if (next != HEAP_NO_OBJECT)
+			heap_bit_set(prefixes->are_next, next);
+	}
+	return NULL;
+}
+
+static void fetch(const struct inference *inference, heap_object_id object)
+{
+	const struct hints *hints = &inference->hints;
+
+	if (object < inference->capture->objects.count &&
+	    !claims_are_good(&inference->claims, object) && hints_have(hints, object))
+		heap_prefetch(&hints->list[hints_first(hints, object)]);
+}
+
+// Counts the blocks that point to the same table as one with a prefix, where no sites are known: it may be
+// the only one that typed slots lead to yet.
+static uint64_t count_tagged(const struct inference *inference, heap_object_id object,
+			     const struct lead *lead)
+{
+	const struct method_table *table =
+		inference_has_sites(inference) ? NULL : find_table(inference, object, lead);
+
+	return table ? table->blocks : 0;
+}
+
+// @param of_kinds  [kinds] is filled
+HEAP_MUST_CHECK
+static struct heap_error *count_blocks(struct inference *inference, enum block_prefix_kind kind,
+				       uint64_t *words, struct kind_prefix *of_kinds)
+{
+	struct block_prefixes *prefixes = &inference->block_prefixes;
+	const heap_object_id objects = inference->capture->objects.count;
+
+	for (size_t i = 0; i < prefixes->pairs.count; i++)
+		prefixes->pairs.items[i] = (struct prefix_pair){
+			.type = prefixes->pairs.items[i].type,
+			.offset = prefixes->pairs.items[i].offset,
+			.is_accepted = prefixes->pairs.items[i].is_accepted,
+		};
+	for (heap_object_id i = hints_next(&inference->hints, 0, objects); i < objects;
+	     i = hints_next(&inference->hints, i + 1, objects)) {
+		struct kind_prefix *prefix;
+		struct prefix_pair *pair;
+		struct lead lead;
+
+		progress_step();
+		fetch(inference, i + PREFETCH_DISTANCE);
+		if (!is_open(inference, i))
+			continue;
+		prefix = &of_kinds[kinds_of(inference, i)];
+
+		bool leads = find_lead(inference, i, kind, &lead);
+
+		note_header(prefix, lead.header);
+		if (!leads)
+			continue;
+		HEAP_TRY(find_pair(prefixes, &lead, &pair));
+		if (may_be_linked(inference, &lead))
+			HEAP_TRY(require_next(inference));
+		switch (read_block(inference, i, &lead, words)) {
+		case READING_MEASURED:
+			pair->is_measured = true;
+			// fall through
+		case READING_PREFIX:
+			pair->supporting++;
+			pair->headed += lead.storage != HEAP_NO_TYPE;
+			pair->headed +=
+				lead.header > 0 && !lead.is_linked &&
+				(!lead.is_plain || is_pointer_to_struct(inference, lead.type));
+			pair->linked += is_doubly_linked(inference, i, &lead);
+			pair->tagged += count_tagged(inference, i, &lead);
+			note_lead(prefix, i, &lead, (size_t)(pair - prefixes->pairs.items), false);
+			break;
+		case READING_ARRAY:
+			note_lead(prefix, i, &lead, (size_t)(pair - prefixes->pairs.items), true);
+			break;
+		case READING_EMBEDDED:
+			pair->contradicting++;
+			break;
+		default:
+			break;
+		}
+	}
+	return NULL;
+}
+
+static bool is_accepted(const struct inference *inference, const struct lead *lead)
+{
+	const struct block_prefixes *prefixes = &inference->block_prefixes;
+
+	for (size_t i = 0; i < prefixes->pairs.count; i++) {
+		const struct prefix_pair *pair = &prefixes->pairs.items[i];
+
+		if (pair->is_accepted && pair->offset == lead->offset &&
+		    (pair->type == lead->type ||
+		     layouts_says_more(&inference->layouts, lead->type, pair->type)))
+			return true;
+	}
+	return false;
+}
+
+// A slot that leads behind the prefix is now one to the start.
+HEAP_MUST_CHECK
+static struct heap_error *claim_again(struct inference *inference, heap_object_id object)
+{
+	for (uint32_t at = hints_first(&inference->hints, object); at != NO_HINT;
+	     at = inference->hints.list[at].next) {
+		const struct hint *hint = &inference->hints.list[at];
+		struct layout_claim claim = inference_fit(inference, hint->type, object);
+
+		if (hint->either || !layouts_is_start(hint->interior) || claim.fit == LAYOUT_NONE)
+			continue;
+		HEAP_TRY(claims_add(&inference->claims,
+				    claim.fit == LAYOUT_EXACT ? RANK_PASSED_EXACT
+							      : RANK_PASSED_FLEXIBLE,
+				    &(struct claim){ object, claim.type, claim.elements,
+						     HEAP_EVIDENCE_POINTER, false }));
+	}
+	return NULL;
+}
+
+struct heap_error *block_prefixes_set(struct inference *inference, heap_object_id object,
+				      uint32_t bytes)
+{
+	struct block_prefixes *prefixes = &inference->block_prefixes;
+
+	if (!prefixes->of)
+		prefixes->of = calloc((size_t)inference->capture->objects.count + 1, 1);
+	if (!prefixes->of)
+		return heap_error_out_of_memory();
+	prefixes->of[object] = (uint8_t)bytes;
+	prefixes->count++;
+	prefixes->is_renewed = true;
+	HEAP_TRY(hints_rebase(inference, object, bytes));
+	return claim_again(inference, object);
+}
+
+struct heap_error *block_prefixes_clear(struct inference *inference, heap_object_id object)
+{
+	uint32_t bytes = inference_prefix(inference, object);
+
+	if (bytes == 0)
+		return NULL;
+	inference->block_prefixes.of[object] = 0;
+	inference->block_prefixes.is_renewed = true;
+	return hints_unbase(inference, object, bytes);
+}
+
+// True if no hint speaks against a prefix.
+static bool is_open_to(const struct inference *inference, heap_object_id object,
+		       const struct lead *lead, uint32_t bytes)
+{
+	return (!hints_have(&inference->hints, object) ||
+		(lead->offset == UINT32_MAX && lead->header == bytes)) &&
+	       bytes < objects_size(&inference->capture->objects, object);
+}
+
+// The prefix in place of the storage header whose name a block has, by the code that allocates it.
+static uint32_t expect(const struct inference *inference, heap_object_id object)
+{
+	heap_type_id header = storage_headers_expect(inference, object);
+
+	return header == HEAP_NO_TYPE ? 0 : (uint32_t)inference->layouts.facts[header].start;
+}
+
+// The prefix that a block gets: by the hints on it, or, if there are none, as others of its kind.
+static uint32_t choose(const struct inference *inference, heap_object_id object,
+		       enum block_prefix_kind kind, uint64_t *words,
+		       const struct kind_prefix *of_kinds)
+{
+	uint32_t bytes = of_kinds[kinds_of(inference, object)].bytes;
+	struct lead lead;
+
+	bool leads = find_lead(inference, object, kind, &lead);
+
+	if (!leads && claims_are_good(&inference->claims, object))
+		return expect(inference, object);
+	if (!leads)
+		return is_open_to(inference, object, &lead, bytes) ? bytes : 0;
+	if (!is_accepted(inference, &lead))
+		return bytes == lead.offset ? bytes : 0;
+	if (kind == BLOCK_PREFIX_STRUCTS && inference_has_sites(inference))
+		return lead.offset;
+
+	enum reading reading = read_block(inference, object, &lead, words);
+
+	return reading == READING_PREFIX || reading == READING_ARRAY || reading == READING_MEASURED
+		       ? lead.offset
+		       : 0;
+}
+
+// Gives a block a prefix in place of its storage header, whose name it may have.
+//
+// @param header  HEAP_NO_TYPE: it has none of so many bytes
+HEAP_MUST_CHECK
+static struct heap_error *set_stored(struct inference *inference, heap_object_id object,
+				     enum block_prefix_kind kind, uint32_t bytes,
+				     heap_type_id *header)
+{
+	struct lead lead;
+
+	*header = find_stored(inference, object, kind, &lead)
+			  ? lead.storage
+			  : storage_headers_expect(inference, object);
+	if (*header == HEAP_NO_TYPE || inference->layouts.facts[*header].start != bytes) {
+		*header = HEAP_NO_TYPE;
+		return NULL;
+	}
+	HEAP_TRY(storage_headers_note(inference, object, *header));
+	if (inference->claims.name_rank[object] != RANK_NONE) {
+		inference_unname(inference, object);
+		// The name was not wrong, and what is stored may still get one that is.
+		inference->claims.is_renamed[object] = false;
+	}
+	return block_prefixes_set(inference, object, bytes);
+}
+
+struct heap_error *block_prefixes_find(struct inference *inference, enum block_prefix_kind kind,
+				       bool is_thorough, uint64_t *found)
+{
+	struct block_prefixes *prefixes = &inference->block_prefixes;
+	CLEANUP_FREE uint64_t *words = NULL;
+	CLEANUP_FREE struct kind_prefix *of_kinds = NULL;
+	uint32_t before = prefixes->count;
+	bool any;
+
+	uint32_t seen = prefixes->hints_seen[kind], news = inference->hints.count - seen;
+
+	if (news == 0 ||
+	    (seen > 0 && !is_thorough && news * (uint64_t)MUCH < inference->capture->objects.count))
+		return NULL;
+	prefixes->hints_seen[kind] = inference->hints.count;
+	HEAP_TRY(storage_headers_list(inference));
+	words = malloc((CONTENT_WORDS + 1) * sizeof(*words));
+	of_kinds = calloc((size_t)inference->kinds.count + 1, sizeof(*of_kinds));
+	if (!words || !of_kinds)
+		return heap_error_out_of_memory();
+	HEAP_TRY(count_blocks(inference, kind, words, of_kinds));
+	HEAP_TRY(accept_pairs(inference, of_kinds, &any));
+	for (heap_object_id i = 0; any && i < inference->capture->objects.count; i++) {
+		heap_type_id header;
+		uint32_t bytes =
+			is_open(inference, i) ? choose(inference, i, kind, words, of_kinds) : 0;
+
+		progress_step();
+		if (bytes == 0)
+			continue;
+		HEAP_TRY(set_stored(inference, i, kind, bytes, &header));
+		if (header != HEAP_NO_TYPE)
+			continue;
+		HEAP_TRY(block_prefixes_header(inference, i, bytes, &header));
+		if (header == HEAP_NO_TYPE)
+			HEAP_TRY(block_prefixes_set(inference, i, bytes));
+	}
+	*found += prefixes->count - before;
+	return prefixes->is_renewed ? kinds_sort(inference) : NULL;
+}
+
+// --- the end -------------------------------------------------------------------
+
+// A type made here, by what it is made of.
+struct wrapper {
+	heap_type_id body, type;
+	uint32_t prefix;
+	bool is_array;
+};
+
+struct wrappers {
+	struct HEAP_ARRAY(struct wrapper) list;
+	struct heap_hash_table by_body;
+};
+
+static bool is_character(const struct heap_types *types, heap_type_id type)
+{
+	return types->types[type].kind == HEAP_TYPE_BASE && types->types[type].size == 1;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *find_wrapper(struct heap_types *types, struct wrappers *wrappers,
+				       struct wrapper *wrapper)
+{
+	uint64_t hash = heap_hash_u64((uint64_t)wrapper->body << 32 | wrapper->prefix << 1 |
+				      wrapper->is_array);
+	uint32_t at = heap_hash_find(&wrappers->by_body, hash, i,
+				     wrappers->list.items[i].body == wrapper->body &&
+					     wrappers->list.items[i].prefix == wrapper->prefix &&
+					     wrappers->list.items[i].is_array == wrapper->is_array);
+
+	if (at != HEAP_HASH_NONE) {
+		*wrapper = wrappers->list.items[at];
+		return NULL;
+	}
+	HEAP_TRY(prefixed_types_add(types, wrapper->body, wrapper->prefix, wrapper->is_array,
+				    &wrapper->type));
+	at = (uint32_t)wrappers->list.count;
+	HEAP_TRY(heap_array_append(&wrappers->list, *wrapper));
+	return heap_hash_add(&wrappers->by_body, hash, at);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *wrap_all(const struct block_prefixes *prefixes, struct capture *capture,
+				   struct wrappers *wrappers)
+{
+	for (heap_object_id i = 0; i < capture->objects.count; i++) {
+		struct wrapper wrapper = { .body = names_type(&capture->names, i),
+					   .prefix = prefixes->of[i] };
+
+		progress_step();
+		if (wrapper.prefix == 0 || wrapper.body == HEAP_NO_TYPE)
+			continue;
+
+		const struct name *name = names_of(&capture->names, i);
+
+		wrapper.is_array =
+			is_character(&capture->snapshot.types, wrapper.body) ||
+			(name->elements > 1 &&
+			 !heap_types_flexible(&capture->snapshot.types, wrapper.body, NULL, NULL));
+		HEAP_TRY(find_wrapper(&capture->snapshot.types, wrappers, &wrapper));
+		// The prefix counts as an element of an array.
+		HEAP_TRY(names_set(&capture->names, i, wrapper.type,
+				   name->elements + wrapper.is_array, name->evidence));
+	}
+	return NULL;
+}
+
+// Names blocks by their storage headers if nothing tells what is behind these.
+HEAP_MUST_CHECK
+static struct heap_error *restore_headers(const struct block_prefixes *prefixes,
+					  const struct storage_headers *headers,
+					  struct capture *capture)
+{
+	for (size_t i = 0; i < headers->blocks.count; i++) {
+		const struct stored_block *block = &headers->blocks.items[i];
+
+		progress_step();
+		if (names_type(&capture->names, block->object) != HEAP_NO_TYPE)
+			continue;
+		prefixes->of[block->object] = 0;
+		HEAP_TRY(names_set(&capture->names, block->object, block->header, block->elements,
+				   block->evidence));
+	}
+	return NULL;
+}
+
+struct heap_error *block_prefixes_finish(const struct block_prefixes *prefixes,
+					 const struct storage_headers *headers,
+					 struct capture *capture)
+{
+	struct wrappers wrappers = { 0 };
+	struct heap_error *error = restore_headers(prefixes, headers, capture);
+
+	if (!error && prefixes->count > 0)
+		error = wrap_all(prefixes, capture, &wrappers);
+
+	heap_array_deinit(&wrappers.list);
+	heap_hash_table_deinit(&wrappers.by_body);
+	return error;
+}
+
+void block_prefixes_deinit(struct block_prefixes *prefixes)
+{
+	heap_array_deinit(&prefixes->pairs);
+	free(prefixes->leads);
+	free(prefixes->are_next);
+	free(prefixes->of);
+}

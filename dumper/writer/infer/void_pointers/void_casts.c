@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/infer/void_pointers/void_casts.h"
+
+#include "dumper/writer/infer/inference.h"
+
+enum {
+	MAX_DEPTH = 8,  // of members in members
+	RARE_SIZE = 64, // bytes, from which on a struct of a wrong type is hardly of a block's size
+};
+
+// @return false: there are too many
+static bool add(struct void_casts *casts, heap_type_id type, int depth)
+{
+	for (uint32_t i = 0; i < casts->count; i++) {
+		if (casts->types[i] == type)
+			return true;
+	}
+	if (casts->count == VOID_CASTS_MAX)
+		return false;
+	casts->depths[casts->count] = (uint8_t)depth;
+	casts->types[casts->count++] = type;
+	return true;
+}
+
+struct void_casts void_casts_gather(const struct inference *inference, heap_type_id type,
+				    uint64_t offset)
+{
+	const struct layouts *layouts = &inference->layouts;
+	struct void_casts result = { .count = 0 };
+
+	for (int depth = 0; depth < MAX_DEPTH && type != HEAP_NO_TYPE; depth++) {
+		heap_type_id holder = layouts_strip(layouts, type);
+		size_t count;
+		const struct cast *casts = casts_find(&inference->casts, holder, offset, &count);
+
+		for (size_t i = 0; i < count; i++) {
+			if (!add(&result, casts[i].target, depth))
+				return (struct void_casts){ .count = 0 };
+		}
+		type = layouts_step_in(layouts, holder, &offset);
+		// A member is no array of any pointers.
+		if (layouts_is_pointer(layouts, type))
+			break;
+	}
+	return result;
+}
+
+// The claim of a type on a block; LAYOUT_NONE: the block is of another size.
+static struct layout_claim fit(const struct inference *inference, heap_type_id type,
+			       heap_object_id target)
+{
+	struct layout_claim claim = inference_fit(inference, type, target);
+
+	if (claim.fit != LAYOUT_NONE ||
+	    layouts_size(&inference->layouts, type) > inference_size(inference, target))
+		return claim;
+	return (struct layout_claim){ LAYOUT_SLACK, type, 1 };
+}
+
+// True if any block of that size may be of a type: it begins with bytes, as an identifier that code copies from any
+// text, and has no pointers.
+static bool is_vague(const struct inference *inference, heap_type_id type)
+{
+	const struct heap_slots *slots = heap_slot_table_get(&inference->layouts.slots, type);
+
+	return (!slots || slots->count == 0) &&
+	       layouts_size(&inference->layouts, type) < RARE_SIZE &&
+	       layouts_is_raw(&inference->layouts, type, 0);
+}
+
+// How well a block may be of a type; less than 0: it may not. A larger block has to agree better.
+//
+// @param unset  enums may have old bytes, as members that the program does not use have them
+static int score(const struct inference *inference, const struct layout_claim *claim,
+		 heap_object_id target, const struct content *content, bool unset)
+{
+	int result;
+
+	if (claim->fit == LAYOUT_NONE || is_vague(inference, claim->type) ||
+	    hints_ask(inference, target, claim->type) == VERDICT_AGAINST)
+		return -1;
+	if (unset)
+		return claim->fit == LAYOUT_EXACT
+			       ? content_score_unset(inference, content, claim->type)
+			       : -1;
+	result = content_score(inference, content, claim->type, claim->elements);
+	return claim->fit == LAYOUT_SLACK ? result - 1 : result;
+}
+
+// Chooses among the casts of one struct, [first, end): the best one.
+static struct void_cast_choice choose(const struct inference *inference,
+				      const struct void_casts *casts, uint32_t first, uint32_t end,
+				      heap_object_id target, const struct content *content,
+				      bool unset)
+{
+	struct void_cast_choice result = { .claim = { LAYOUT_NONE, HEAP_NO_TYPE, 0 } };
+	int best = -1;
+
+	for (uint32_t i = first; i < end; i++) {
+		struct layout_claim claim = fit(inference, casts->types[i], target);
+		int found = score(inference, &claim, target, content, unset);
+		bool is_equal = claim.fit == result.claim.fit && found == best;
+		bool is_better = claim.fit < result.claim.fit ||
+				 (claim.fit == result.claim.fit && found > best);
+
+		if (found < 0)
+			continue;
+		result.is_ambiguous = is_equal || (result.is_ambiguous && !is_better);
+		if (!is_better)
+			continue;
+		result.claim = claim;
+		best = found;
+	}
+	result.is_likely = best > 0 || (result.claim.fit < LAYOUT_SLACK &&
+					inference_size(inference, target) >= RARE_SIZE);
+	return result;
+}
+
+// Chooses among the casts of the innermost struct that has any for the target.
+static struct void_cast_choice choose_innermost(const struct inference *inference,
+						const struct void_casts *casts,
+						heap_object_id target,
+						const struct content *content, bool unset)
+{
+	struct void_cast_choice result = { .claim = { LAYOUT_NONE, HEAP_NO_TYPE, 0 } };
+
+	for (uint32_t first = 0, end; first < casts->count && result.claim.fit == LAYOUT_NONE;
+	     first = end) {
+		for (end = first; end < casts->count && casts->depths[end] == casts->depths[first];)
+			end++;
+		result = choose(inference, casts, first, end, target, content, unset);
+	}
+	return result;
+}
+
+struct void_cast_choice void_casts_choose(const struct inference *inference,
+					  const struct void_casts *casts, heap_object_id target,
+					  uint64_t *words)
+{
+	struct void_cast_choice result;
+	struct content content;
+
+	content_read(inference, target, words, &content);
+	result = choose_innermost(inference, casts, target, &content, false);
+	if (result.claim.fit == LAYOUT_NONE)
+		result = choose_innermost(inference, casts, target, &content, true);
+	if (result.is_ambiguous)
+		result.claim = (struct layout_claim){ LAYOUT_NONE, HEAP_NO_TYPE, 0 };
+	return result;
+}
