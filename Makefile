@@ -215,9 +215,11 @@ $(BUILD)/t/unit/dwarf_types.t: UNIT_LIBS += -Wl,--wrap=heap_dwarf_dies_read
 $(BUILD)/t/unit/snapshot.t: UNIT_LIBS += -Wl,--wrap=heap_file_read_bytes
 
 # The part of the writer that reads core files, and finds blocks by the structures of allocators.
-WALKS := $(patsubst %,dumper/writer/scan/%.c,births block_grid blocks blocks_glibc blocks_jemalloc blocks_mimalloc blocks_mimalloc3 \
-	blocks_musl blocks_tcmalloc core_file core_links glibc_chunks glibc_damage glibc_free glibc_mapped glibc_recovery glibc_states \
-	image image_parts mimalloc_pages object_kinds objects own_heap window)
+WALKS := $(patsubst %,dumper/writer/scan/%.c,births object_kinds objects) \
+	$(patsubst %,dumper/writer/scan/image/%.c,core_file core_links image image_parts window) \
+	$(patsubst %,dumper/writer/scan/blocks/%.c,block_grid blocks blocks_glibc blocks_jemalloc blocks_mimalloc blocks_mimalloc3 \
+		blocks_musl blocks_tcmalloc glibc_chunks glibc_damage glibc_free glibc_mapped glibc_recovery glibc_states \
+		mimalloc_pages own_heap)
 
 $(BUILD)/t/unit/isolation.t: $(BUILD)/dumper/writer/base/supervisor.o $(BUILD)/dumper/writer/base/bounds.o
 $(BUILD)/t/unit/headroom.t: $(addprefix $(BUILD)/dumper/base/,headroom.o system.o vdso.o)
@@ -232,8 +234,8 @@ $(BUILD)/t/unit/claim_queue.t: $(BUILD)/dumper/writer/infer/claim_queue.o
 $(BUILD)/t/unit/part_answers.t: $(BUILD)/dumper/writer/infer/part_answers.o
 $(BUILD)/t/unit/type_copies.t: $(addprefix $(BUILD)/dumper/writer/,base/progress.o \
 	infer/class_names.o $(patsubst %,infer/classes/%.o,argument_index node_links template_nodes type_copies))
-$(BUILD)/t/unit/backtraces.t: $(WALKS:%.c=$(BUILD)/%.o) $(BUILD)/dumper/writer/scan/backtraces.o
-$(BUILD)/t/unit/thread_pointers.t: $(WALKS:%.c=$(BUILD)/%.o) $(BUILD)/dumper/writer/scan/thread_pointers.o
+$(BUILD)/t/unit/backtraces.t: $(WALKS:%.c=$(BUILD)/%.o) $(BUILD)/dumper/writer/scan/threads/backtraces.o
+$(BUILD)/t/unit/thread_pointers.t: $(WALKS:%.c=$(BUILD)/%.o) $(BUILD)/dumper/writer/scan/threads/thread_pointers.o
 $(BUILD)/t/unit/arena_owners.t: $(WALKS:%.c=$(BUILD)/%.o) $(BUILD)/dumper/writer/base/progress.o \
 	$(addprefix $(BUILD)/dumper/writer/infer/parts/,arena_owners.o arena_targets.o arenas.o)
 $(BUILD)/t/unit/standard_library.t: $(BUILD)/dumper/base/standard_library.o

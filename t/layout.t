@@ -9,7 +9,8 @@ use Test::More;
 my $base = 'lib/base';
 my @lib = qw(lib/api lib/base lib/dwarf lib/file lib/graph lib/query lib/series lib/snapshot lib/trace lib/types);
 my @writer_base = qw(dumper/base lib/base dumper/writer/base);
-my @scan = (@writer_base, qw(lib/dwarf lib/graph lib/snapshot lib/types), 'dumper/writer/scan');
+my @scan_own = (@writer_base, qw(lib/dwarf lib/graph lib/snapshot lib/types), 'dumper/writer/scan');
+my @scan = (@scan_own, map { "dumper/writer/scan/$_" } qw(blocks image modules threads));
 # The engine of the inference runs each kind of evidence, which is a room and knows the engine.
 my @infer = (@scan, 'dumper/code', 'dumper/writer/casts', 'dumper/writer/infer');
 my @infer_rooms = map { "dumper/writer/infer/$_" } qw(arrays classes parts prefixes sites sizes symbols tags texts void_pointers);
@@ -36,6 +37,10 @@ my %may_include = (
     'dumper/command' => ['dumper/base', 'dumper/host', $base],
     'dumper/writer/base' => \@writer_base,
     'dumper/writer/scan' => \@scan,
+    'dumper/writer/scan/image' => \@scan_own,
+    'dumper/writer/scan/blocks' => [@scan_own, 'dumper/writer/scan/image'],
+    'dumper/writer/scan/modules' => [@scan_own, 'dumper/writer/scan/image'],
+    'dumper/writer/scan/threads' => [@scan_own, map { "dumper/writer/scan/$_" } qw(image modules)],
     'dumper/writer/casts' => [@scan, 'dumper/code'],
     'dumper/writer/infer' => [@infer, @infer_rooms],
     'dumper/writer/infer/prefixes' => \@infer,

@@ -6,7 +6,7 @@
 #include "dumper/writer/infer/prune.h"
 #include "dumper/writer/infer/classes/type_copies.h"
 #include "dumper/writer/scan/samples.h"
-#include "dumper/writer/scan/taken_pages.h"
+#include "dumper/writer/scan/image/taken_pages.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/path.h"
 #include "lib/base/search.h"

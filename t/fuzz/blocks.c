@@ -9,8 +9,8 @@
  *
  * 'p' stands for pages that are there, '-' for memory that a core file has left out.
  */
-#include "dumper/writer/scan/blocks.h"
-#include "dumper/writer/scan/core_file.h"
+#include "dumper/writer/scan/blocks/blocks.h"
+#include "dumper/writer/scan/image/core_file.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A core file that is damaged, or was made to do harm: its headers, notes, names and segments. The
 // mapped files that it names are looked for in a directory that has none.
-#include "dumper/writer/scan/blocks.h"
-#include "dumper/writer/scan/core_file.h"
-#include "dumper/writer/scan/image.h"
+#include "dumper/writer/scan/blocks/blocks.h"
+#include "dumper/writer/scan/image/core_file.h"
+#include "dumper/writer/scan/image/image.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 // The sites of blocks, by tables of the library that are made up here.
 #include "t/unit/unit.h"
 
-#include "dumper/writer/scan/backtraces.h"
+#include "dumper/writer/scan/threads/backtraces.h"
 
 #include <unistd.h>
 

@@ -3,8 +3,8 @@
  * Blocks by glibc's structures, as each version since 2.17 has them: made up here, since no machine
  * has all versions.
  */
-#include "dumper/writer/scan/blocks.h"
-#include "dumper/writer/scan/core_file.h"
+#include "dumper/writer/scan/blocks/blocks.h"
+#include "dumper/writer/scan/image/core_file.h"
 #include "t/unit/unit.h"
 
 #include <elf.h>

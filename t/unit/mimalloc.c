@@ -3,8 +3,8 @@
  * Blocks by mimalloc's structures, as each version has them: made up here, since no machine has all
  * versions. t/real/old-glibc.t and t/capture/attach-blocks.t have those that are packaged.
  */
-#include "dumper/writer/scan/blocks.h"
-#include "dumper/writer/scan/core_file.h"
+#include "dumper/writer/scan/blocks/blocks.h"
+#include "dumper/writer/scan/image/core_file.h"
 #include "t/unit/unit.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "t/unit/unit.h"
 
 #include "dumper/writer/base/machine.h"
-#include "dumper/writer/scan/thread_pointers.h"
+#include "dumper/writer/scan/threads/thread_pointers.h"
 #include "lib/dwarf/dwarf_registers.h"
 
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "dumper/writer/base/progress.h"
 #include "dumper/writer/base/supervisor.h"
 #include "dumper/writer/casts/code_casts.h"
-#include "dumper/writer/scan/module_types.h"
+#include "dumper/writer/scan/modules/module_types.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/search.h"
 #include "lib/dwarf/dwarf_file_units.h"

@@ -8,7 +8,7 @@
  */
 
 #include "dumper/writer/infer/layout.h"
-#include "dumper/writer/scan/page_cache.h"
+#include "dumper/writer/scan/image/page_cache.h"
 
 struct inference;
 struct pointer;

@@ -8,7 +8,7 @@
  */
 
 #include "dumper/writer/infer/part_answers.h"
-#include "dumper/writer/scan/blocks.h"
+#include "dumper/writer/scan/blocks/blocks.h"
 #include "lib/types/slots.h"
 #include "lib/snapshot/snapshot.h"
 

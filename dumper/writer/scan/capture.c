@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/scan/capture.h"
 
-#include "dumper/writer/scan/module_types.h"
-#include "dumper/writer/scan/snapshot_image.h"
+#include "dumper/writer/scan/modules/module_types.h"
+#include "dumper/writer/scan/image/snapshot_image.h"
 
 #include "dumper/base/sanitizers.h"
 #include "dumper/writer/base/machine.h"
-#include "dumper/writer/scan/blocks.h"
+#include "dumper/writer/scan/blocks/blocks.h"
 #include "dumper/writer/scan/foreign_memory.h"
-#include "dumper/writer/scan/lost_memory.h"
+#include "dumper/writer/scan/image/lost_memory.h"
 #include "dumper/writer/scan/object_scan.h"
-#include "dumper/writer/scan/php_chunks.h"
-#include "dumper/writer/scan/python_pools.h"
-#include "dumper/writer/scan/thread_pointers.h"
-#include "dumper/writer/scan/unsigned_blocks.h"
+#include "dumper/writer/scan/blocks/php_chunks.h"
+#include "dumper/writer/scan/blocks/python_pools.h"
+#include "dumper/writer/scan/threads/thread_pointers.h"
+#include "dumper/writer/scan/blocks/unsigned_blocks.h"
 
 #include <inttypes.h>
 #include <stddef.h>

@@ -14,7 +14,7 @@
  *	foreign_memory_init ──▶ blocks_find ──▶ foreign_memory_count
  */
 
-#include "dumper/writer/scan/blocks.h"
+#include "dumper/writer/scan/blocks/blocks.h"
 
 struct foreign_memory {
 	uint64_t *touched; /**< private: [mappings] bytes of those that may hold blocks */

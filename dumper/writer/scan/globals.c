@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/scan/globals.h"
 
-#include "dumper/writer/scan/gaps.h"
+#include "dumper/writer/scan/blocks/gaps.h"
 #include "dumper/writer/scan/promoted.h"
-#include "dumper/writer/scan/thread_storage.h"
+#include "dumper/writer/scan/threads/thread_storage.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/demangle.h"
 

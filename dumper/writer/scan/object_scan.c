@@ -3,9 +3,9 @@
 
 #include "lib/base/pieces.h"
 #include "dumper/writer/base/progress.h"
-#include "dumper/writer/scan/damage.h"
-#include "dumper/writer/scan/header_scan.h"
-#include "dumper/writer/scan/tracked.h"
+#include "dumper/writer/scan/blocks/damage.h"
+#include "dumper/writer/scan/blocks/header_scan.h"
+#include "dumper/writer/scan/blocks/tracked.h"
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
 

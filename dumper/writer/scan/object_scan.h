@@ -14,7 +14,7 @@
  */
 
 #include "dumper/base/protocol.h"
-#include "dumper/writer/scan/blocks.h"
+#include "dumper/writer/scan/blocks/blocks.h"
 #include "dumper/writer/scan/objects.h"
 #include "dumper/writer/scan/reallocations.h"
 

@@ -17,7 +17,7 @@
 #include "dumper/base/header.h"
 #include "dumper/writer/base/machine.h"
 #include "dumper/writer/scan/births.h"
-#include "dumper/writer/scan/image.h"
+#include "dumper/writer/scan/image/image.h"
 #include "dumper/writer/scan/object_kinds.h"
 #include "lib/base/array.h"
 #include "lib/base/bits.h"

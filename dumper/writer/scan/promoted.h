@@ -16,7 +16,7 @@
  * (LLVM, lib/Transforms/IPO/GlobalOpt.cpp)
  */
 
-#include "dumper/writer/scan/modules.h"
+#include "dumper/writer/scan/modules/modules.h"
 
 /** The meaning of a symbol. */
 struct promoted {

@@ -14,7 +14,7 @@
  */
 
 #include "dumper/base/protocol.h"
-#include "dumper/writer/scan/image.h"
+#include "dumper/writer/scan/image/image.h"
 
 struct move {
 	struct heapsnap_move note;

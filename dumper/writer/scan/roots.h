@@ -9,7 +9,7 @@
  * mapping that it lies in.
  */
 
-#include "dumper/writer/scan/image.h"
+#include "dumper/writer/scan/image/image.h"
 #include "dumper/writer/scan/objects.h"
 #include "lib/base/array.h"
 

@@ -8,7 +8,7 @@
  */
 
 #include "dumper/base/protocol.h"
-#include "dumper/writer/scan/image.h"
+#include "dumper/writer/scan/image/image.h"
 #include "dumper/writer/scan/objects.h"
 #include "lib/snapshot/snapshot.h"
 

@@ -2,8 +2,8 @@
 #include "dumper/writer/scan/sites.h"
 
 #include "dumper/writer/base/machine.h"
-#include "dumper/writer/scan/module_types.h"
-#include "dumper/writer/scan/standard.h"
+#include "dumper/writer/scan/modules/module_types.h"
+#include "dumper/writer/scan/modules/standard.h"
 #include "lib/base/array.h"
 #include "lib/base/hash_table.h"
 

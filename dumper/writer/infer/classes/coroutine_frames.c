@@ -2,8 +2,8 @@
 #include "dumper/writer/infer/classes/coroutine_frames.h"
 
 #include "dumper/writer/base/progress.h"
-#include "dumper/writer/scan/module_types.h"
-#include "dumper/writer/scan/page_cache.h"
+#include "dumper/writer/scan/modules/module_types.h"
+#include "dumper/writer/scan/image/page_cache.h"
 #include "lib/base/hash_table.h"
 
 #include <sys/mman.h>

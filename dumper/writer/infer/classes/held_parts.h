@@ -20,7 +20,7 @@
  */
 
 #include "dumper/writer/scan/capture.h"
-#include "dumper/writer/scan/page_cache.h"
+#include "dumper/writer/scan/image/page_cache.h"
 
 struct held_parts;
 

@@ -3,8 +3,8 @@
 
 #include "dumper/writer/base/progress.h"
 #include "dumper/writer/base/supervisor.h"
-#include "dumper/writer/scan/functions.h"
-#include "dumper/writer/scan/module_types.h"
+#include "dumper/writer/scan/modules/functions.h"
+#include "dumper/writer/scan/modules/module_types.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/search.h"
 #include "lib/dwarf/dwarf_function_arguments.h"

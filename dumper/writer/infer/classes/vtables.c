@@ -21,7 +21,7 @@
 #include "dumper/writer/infer/classes/vtables.h"
 
 #include "dumper/writer/infer/class_names.h"
-#include "dumper/writer/scan/module_types.h"
+#include "dumper/writer/scan/modules/module_types.h"
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/demangle.h"

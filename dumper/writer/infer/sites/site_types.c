@@ -5,8 +5,8 @@
 #include "dumper/writer/base/machine.h"
 #include "dumper/writer/infer/sites/constructors.h"
 #include "dumper/writer/infer/headers.h"
-#include "dumper/writer/scan/module_types.h"
-#include "dumper/writer/scan/standard.h"
+#include "dumper/writer/scan/modules/module_types.h"
+#include "dumper/writer/scan/modules/standard.h"
 #include "lib/base/cleanup.h"
 
 #include <stdlib.h>

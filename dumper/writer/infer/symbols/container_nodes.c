@@ -4,7 +4,7 @@
 #include "dumper/base/header.h"
 #include "dumper/writer/base/progress.h"
 #include "dumper/writer/infer/symbols/library_values.h"
-#include "dumper/writer/scan/page_cache.h"
+#include "dumper/writer/scan/image/page_cache.h"
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
 

@@ -17,7 +17,7 @@
  */
 
 #include "dumper/writer/scan/capture.h"
-#include "dumper/writer/scan/page_cache.h"
+#include "dumper/writer/scan/image/page_cache.h"
 
 /** Those that are tried first come first. */
 enum library_value {

@@ -4,7 +4,7 @@
 #include "dumper/writer/base/progress.h"
 #include "dumper/writer/infer/symbols/library_rules.h"
 #include "dumper/writer/infer/symbols/library_value_types.h"
-#include "dumper/writer/scan/page_cache.h"
+#include "dumper/writer/scan/image/page_cache.h"
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/demangle.h"
