@@ -447,7 +447,7 @@ build/fuzz/%: build/fuzz/objects/t/fuzz/%.o $(call fuzz_objects,$(call sources,$
 	@mkdir -p $@.corpus
 	$(Q)clang -fsanitize=fuzzer,$(FUZZ_SANITIZERS) -o $@ $^ $(LIBS)
 
--include $(wildcard build/fuzz/objects/*/*.d build/fuzz/objects/*/*/*.d build/fuzz/objects/*/*/*/*.d)
+-include $(wildcard build/fuzz/objects/*/*.d build/fuzz/objects/*/*/*.d build/fuzz/objects/*/*/*/*.d build/fuzz/objects/*/*/*/*/*.d)
 
 # cppcheck knows nothing of clean-up guards (memleak), and is wrong about the conditional
 # expressions and out parameters that the other two suppressions are for.
