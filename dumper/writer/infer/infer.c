@@ -1,53 +1,33 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * The schedule of type inference: which stage runs when. README.md tells how a block gets its name.
+ * Type inference from its first claims to its last step. README.md tells how a block gets its name.
  */
 #include "dumper/writer/infer/infer.h"
 
 #include "dumper/base/header.h"
-#include "dumper/writer/infer/apply_claims.h"
-#include "dumper/writer/infer/arrays/array_lengths.h"
-#include "dumper/writer/infer/arrays/bounded_arrays.h"
-#include "dumper/writer/infer/classes/bucket_tables.h"
+#include "dumper/writer/base/progress.h"
+#include "dumper/writer/base/supervisor.h"
+#include "dumper/writer/infer/arrays/pointer_tables.h"
 #include "dumper/writer/infer/classes/byte_storage.h"
 #include "dumper/writer/infer/classes/class_claims.h"
-#include "dumper/writer/infer/conflicts.h"
 #include "dumper/writer/infer/classes/containers.h"
 #include "dumper/writer/infer/classes/counted.h"
-#include "dumper/writer/infer/classes/counted_singles.h"
-#include "dumper/writer/infer/prefixes/headed_arrays.h"
-#include "dumper/writer/infer/inference.h"
-#include "dumper/writer/infer/sizes/larger_targets.h"
-#include "dumper/writer/infer/sizes/likeness.h"
-#include "dumper/writer/infer/prefixes/linked_prefixes.h"
-#include "dumper/writer/infer/symbols/lone_strings.h"
-#include "dumper/writer/infer/sizes/measured_links.h"
-#include "dumper/writer/infer/tags/named_pointees.h"
-#include "dumper/writer/infer/naming.h"
-#include "dumper/writer/infer/arrays/ring_arrays.h"
-#include "dumper/writer/infer/sizes/rounded_sizes.h"
-#include "dumper/writer/base/supervisor.h"
-#include "dumper/writer/base/progress.h"
-#include "dumper/writer/infer/texts/fitting_texts.h"
-#include "dumper/writer/infer/sites/libc_blocks.h"
-#include "dumper/writer/infer/symbols/library_types.h"
-#include "dumper/writer/infer/tags/own_methods.h"
-#include "dumper/writer/infer/parts/payloads.h"
-#include "dumper/writer/infer/tags/prefix_groups.h"
-#include "dumper/writer/infer/arrays/pointer_tables.h"
-#include "dumper/writer/infer/parts/pool_texts.h"
-#include "dumper/writer/infer/arrays/proven_arrays.h"
-#include "dumper/writer/infer/symbols/shapes.h"
-#include "dumper/writer/infer/parts/slabs.h"
-#include "dumper/writer/infer/sizes/smaller_targets.h"
-#include "dumper/writer/infer/tags/tagged_slots.h"
 #include "dumper/writer/infer/classes/template_nodes.h"
-#include "dumper/writer/infer/texts/text_headers.h"
-#include "dumper/writer/infer/symbols/site_containers.h"
-#include "dumper/writer/infer/texts/unaligned_texts.h"
-#include "dumper/writer/infer/sites/unplaced_variables.h"
+#include "dumper/writer/infer/conflicts.h"
+#include "dumper/writer/infer/inference.h"
+#include "dumper/writer/infer/parts/payloads.h"
+#include "dumper/writer/infer/parts/pool_texts.h"
+#include "dumper/writer/infer/parts/slabs.h"
+#include "dumper/writer/infer/sites/libc_blocks.h"
 #include "dumper/writer/infer/sites/unset_variables.h"
-#include "dumper/writer/infer/void_pointers/void_pointers.h"
+#include "dumper/writer/infer/sizes/larger_targets.h"
+#include "dumper/writer/infer/sizes/smaller_targets.h"
+#include "dumper/writer/infer/stages.h"
+#include "dumper/writer/infer/symbols/library_types.h"
+#include "dumper/writer/infer/symbols/lone_strings.h"
+#include "dumper/writer/infer/symbols/shapes.h"
+#include "dumper/writer/infer/symbols/site_containers.h"
+#include "dumper/writer/infer/texts/fitting_texts.h"
 
 #include "lib/base/cleanup.h"
 #include "lib/types/virtual_bases.h"
@@ -56,53 +36,10 @@
 #include <string.h>
 
 enum {
-	SMALL_ROUNDS = 64,  // that name less than one object in MANY, and cost a whole pass
-	PATIENT_ROUNDS = 8, // of these; then pools are divided without waiting for single hints
-	MAX_PROOFS = 64,    // passes that find arrays, one behind the other
+	SMALL_ROUNDS = 64, // that name less than one object in MANY, and cost a whole pass
 	MANY = 1000,
 	LARGE_HEAP = 1 << 20, // objects
-	FEW_NEW = 128,        // claims on less than one in so many objects are few
-	FEW_FOR_UNIONS = 16,  // likewise, for the tags of unions
-	FEW_TO_LEARN = 1024,  // likewise, to learn from
-	PASSES_FOR_FEW = 8,
-	MAX_CHAIN = 4096,  // nodes of lists that are named one by one
-	FEW_IN_CHAIN = 16, // lists that are named at the same time
 };
-
-// --- applying claims ----------------------------------------------------------
-
-HEAP_MUST_CHECK
-static struct heap_error *apply_all(struct inference *inference)
-{
-	struct heap_error *error = NULL;
-	bool is_late = false;
-
-	for (;;) {
-		enum rank rank = claims_best(&inference->claims);
-
-		if (error || progress_is_late())
-			return error;
-		if (rank > RANK_DISCRIMINATOR && discriminators_wait(inference)) {
-			error = discriminators_apply(inference);
-		} else if (rank != RANK_NONE) {
-			error = claims_apply(inference, rank);
-		} else if (!is_late) {
-			is_late = true;
-			error = discriminators_apply_late(inference);
-		} else {
-			return NULL;
-		}
-	}
-}
-
-// Applies all waiting claims, and those that result from them.
-HEAP_MUST_CHECK
-static struct heap_error *settle(struct inference *inference)
-{
-	HEAP_TRY(apply_all(inference));
-	claims_rest(&inference->claims);
-	return NULL;
-}
 
 // --- what claims begin with --------------------------------------------------
 
@@ -203,143 +140,6 @@ static struct heap_error *follow_roots(struct inference *inference)
 	return NULL;
 }
 
-// True if it is worth repeating a pass that costs as much as all others together.
-static bool pass(const struct inference *inference, struct gate *gate, uint32_t share)
-{
-	uint64_t applied = inference->claims.applied - gate->applied;
-
-	bool is_few = applied < inference->capture->objects.count / share;
-
-	if (inference->is_last ? applied == 0 : is_few && ++gate->few > PASSES_FOR_FEW)
-		return false;
-	gate->applied = inference->claims.applied;
-	return true;
-}
-
-// Learns from the blocks of each type with a base.
-HEAP_MUST_CHECK
-static struct heap_error *learn(struct inference *inference, struct prefix_types *samples)
-{
-	struct heap_error *error = common_prefixes_sample(inference, samples);
-
-	return error ? error : profiles_learn(inference, samples);
-}
-
-// Applies claims on a few blocks, names what these lead to, and so on: the nodes of lists. @param named  is added to
-HEAP_MUST_CHECK
-static struct heap_error *follow_chains(struct inference *inference, enum naming_evidence evidence,
-					uint64_t *named)
-{
-	uint64_t more;
-
-	do {
-		more = 0;
-		HEAP_TRY(settle(inference));
-		HEAP_TRY(naming_follow(inference, evidence, &more));
-		*named += more;
-	} while (more > 0 && !progress_is_late());
-	return NULL;
-}
-
-// The best evidence: what leaves no choice, and the discriminators of common prefixes.
-// Tags are learned before any weaker evidence is applied, which would blur them. The other
-// rounds do not count for that: their number depends on chains of single claims.
-HEAP_MUST_CHECK
-static struct heap_error *name_surely(struct inference *inference, uint64_t *named)
-{
-	struct prefix_types samples[MAX_COMMON_PREFIXES];
-	struct heap_error *error = NULL;
-	bool learns;
-
-	HEAP_TRY(common_prefixes_find(inference));
-	learns = pass(inference, &inference->learning, FEW_TO_LEARN);
-	if (learns)
-		error = learn(inference, samples);
-	if (!error)
-		error = naming_claim(inference, NAMING_SURE, PASS_NEWS, named);
-	if (!error && *named > 0)
-		error = follow_chains(inference, NAMING_SURE, named);
-	if (!error && !learns && *named == 0) {
-		learns = pass(inference, &inference->telling, FEW_TO_LEARN);
-		if (learns)
-			error = learn(inference, samples);
-	}
-	if (!error && learns && *named == 0)
-		error = discriminators_learn(inference, samples, named);
-	if (learns)
-		common_prefixes_release_samples(samples);
-	return error;
-}
-
-// Likely evidence. A list whose pointers lead into the middle of its nodes is named one or two nodes at
-// a time: as long as that is all, nothing else is tried between them.
-HEAP_MUST_CHECK
-static struct heap_error *name_likely(struct inference *inference, uint64_t *named)
-{
-	for (int i = 0; i < MAX_CHAIN && !progress_is_late(); i++) {
-		uint64_t more = 0;
-
-		HEAP_TRY(naming_claim(inference, NAMING_LIKELY, PASS_NEWS, &more));
-		*named += more;
-		if (more == 0 || more > FEW_IN_CHAIN)
-			break;
-		HEAP_TRY(follow_chains(inference, NAMING_LIKELY, named));
-	}
-	return NULL;
-}
-
-// Claims the arrays that their own pointers prove, and those to which these lead: the cells of an interpreter lie in
-// several blocks, and lead from one to the next.
-HEAP_MUST_CHECK
-static struct heap_error *prove_arrays(struct inference *inference, uint64_t *named)
-{
-	uint64_t more = 1;
-
-	for (int i = 0; i < MAX_PROOFS && more > 0 && !progress_is_late(); i++) {
-		more = 0;
-		HEAP_TRY(settle(inference));
-		HEAP_TRY(proven_arrays_claim(inference, &more));
-		*named += more;
-	}
-	return NULL;
-}
-
-// Finds the block prefixes and pointer tags of runtimes. These passes cost as much as all others
-// together, so they wait until much is new, or nothing else is left.
-HEAP_MUST_CHECK
-static struct heap_error *find_runtimes(struct inference *inference, bool is_thorough,
-					uint64_t *named)
-{
-	HEAP_TRY(block_prefixes_find(inference, BLOCK_PREFIX_STRUCTS, is_thorough, named));
-	HEAP_TRY(linked_prefixes_spread(inference, named));
-	return pointer_tags_apply(inference, is_thorough, named);
-}
-
-// Divides pools when single hints name only a few blocks per round: a page of chunks looks like an
-// array, and leads to the next page.
-HEAP_MUST_CHECK
-static struct heap_error *cut_early(struct inference *inference, int small, uint64_t *named)
-{
-	if (small <= PATIENT_ROUNDS || progress_is_late())
-		return NULL;
-	HEAP_TRY(rounded_sizes_claim(inference, false, named));
-	return *named == 0 ? pools_cut(inference, false, named) : NULL;
-}
-
-// Texts behind their length, which pointers to characters or void pointers lead to. Void pointers are followed once:
-// of the blocks that they lead to, ever more become known.
-HEAP_MUST_CHECK
-static struct heap_error *name_prefixed_texts(struct inference *inference, uint64_t *named)
-{
-	if (!inference->has_texts)
-		HEAP_TRY(unaligned_texts_hint(inference));
-	inference->has_texts = true;
-	HEAP_TRY(text_ends_claim(inference, named));
-	if (*named > 0)
-		return NULL;
-	return block_prefixes_find(inference, BLOCK_PREFIX_TEXTS, true, named);
-}
-
 HEAP_MUST_CHECK
 static struct heap_error *claim_exceptions(struct inference *inference)
 {
@@ -379,96 +179,6 @@ static struct heap_error *claim_frames(struct inference *inference)
 	return NULL;
 }
 
-// Runs one step: the best evidence that is left, and its consequences. The step is cheap if it
-// visited news only: a list whose pointers lead to a member of its nodes is named two nodes
-// at a time, in as many steps.
-//
-// @param small  rounds before it that were not cheap, and named few
-HEAP_MUST_CHECK
-static struct heap_error *advance(struct inference *inference, int small, uint64_t *named,
-				  bool *is_cheap)
-{
-	HEAP_TRY(settle(inference));
-	*named = 0;
-	HEAP_TRY(flagged_pointers_decide(inference, named));
-	HEAP_TRY(free_lists_cut(inference, named));
-	if (*named == 0 && pass(inference, &inference->bounds, FEW_NEW))
-		HEAP_TRY(bounded_arrays_claim(inference, named));
-	if (*named == 0 && pass(inference, &inference->headed, FEW_NEW))
-		HEAP_TRY(headed_arrays_cut(inference, named));
-	if (*named == 0 && pass(inference, &inference->counted_singles, FEW_NEW))
-		HEAP_TRY(counted_singles_claim(inference, named));
-	if (*named == 0 && !progress_is_late())
-		HEAP_TRY(find_runtimes(inference, false, named));
-	if (*named == 0 && !progress_is_late())
-		HEAP_TRY(name_surely(inference, named));
-	*is_cheap = *named > 0;
-	if (*named == 0 && pass(inference, &inference->tagged_slots, FEW_NEW))
-		HEAP_TRY(tagged_slots_cut(inference, named));
-	if (*named == 0 && pass(inference, &inference->tables, FEW_NEW))
-		HEAP_TRY(bucket_tables_find(inference, named));
-	if (*named == 0 && pass(inference, &inference->text_headers, FEW_NEW))
-		HEAP_TRY(text_headers_claim(inference, named));
-	if (*named == 0 && pass(inference, &inference->beside, FEW_NEW))
-		HEAP_TRY(named_pointees_claim(inference, named));
-	if (*named == 0 && pass(inference, &inference->voids, FEW_NEW))
-		HEAP_TRY(void_pointers_claim(inference, false, named));
-	if (*named == 0)
-		HEAP_TRY(find_runtimes(inference, true, named));
-	if (*named == 0)
-		HEAP_TRY(name_prefixed_texts(inference, named));
-	if (*named == 0 && pass(inference, &inference->unions, FEW_FOR_UNIONS))
-		HEAP_TRY(union_tags_learn(inference, named));
-	if (*named == 0 && pass(inference, &inference->lengths, FEW_NEW))
-		HEAP_TRY(array_lengths_claim(inference, named));
-	if (*named == 0 && pass(inference, &inference->links, FEW_NEW))
-		HEAP_TRY(measured_links_claim(inference, named));
-	// Before chains are named node by node.
-	if (*named == 0 && small > 0 && pass(inference, &inference->likeness, FEW_NEW))
-		HEAP_TRY(likeness_claim(inference, named));
-	if (*named == 0)
-		HEAP_TRY(name_likely(inference, named));
-	if (*named == 0 && pass(inference, &inference->all_kinds, FEW_NEW)) {
-		HEAP_TRY(naming_claim(inference, NAMING_SURE, PASS_ALL, named));
-		if (*named == 0)
-			HEAP_TRY(naming_claim(inference, NAMING_LIKELY, PASS_ALL, named));
-	}
-	if (*named == 0)
-		HEAP_TRY(unplaced_variables_claim(inference, named));
-	if (*named == 0 && pass(inference, &inference->arrays, FEW_NEW)) {
-		HEAP_TRY(prove_arrays(inference, named));
-		HEAP_TRY(ring_arrays_claim(inference, named));
-		HEAP_TRY(pointer_tables_claim(inference, named));
-	}
-	if (*named == 0 && pass(inference, &inference->prefix_groups, FEW_NEW))
-		HEAP_TRY(prefix_groups_claim(inference, named));
-	if (*named == 0)
-		HEAP_TRY(cut_early(inference, small, named));
-	if (*named == 0)
-		HEAP_TRY(naming_weigh_hints(inference, named));
-	if (*named == 0)
-		HEAP_TRY(rounded_sizes_claim(inference, false, named));
-	if (*named == 0 && pass(inference, &inference->likeness, FEW_NEW))
-		HEAP_TRY(likeness_claim(inference, named));
-	if (*named == 0)
-		HEAP_TRY(pools_cut(inference, false, named));
-	if (*named == 0 && pass(inference, &inference->payloads, FEW_NEW))
-		HEAP_TRY(payloads_find(inference, named));
-	if (*named == 0 && pass(inference, &inference->own_methods, FEW_NEW))
-		HEAP_TRY(own_methods_claim(inference, named));
-	if (*named == 0 && pass(inference, &inference->void_contents, FEW_NEW))
-		HEAP_TRY(void_pointers_claim(inference, true, named));
-	if (*named == 0 && pass(inference, &inference->few, FEW_NEW))
-		HEAP_TRY(naming_ask_few(inference, named));
-	if (*named == 0)
-		HEAP_TRY(naming_reconsider(inference, named));
-	if (*named == 0)
-		HEAP_TRY(rounded_sizes_claim(inference, true, named));
-	if (*named == 0)
-		HEAP_TRY(larger_targets_claim(inference, named));
-	return *named == 0 ? pools_cut(inference, true, named) : NULL;
-}
-
 HEAP_MUST_CHECK
 static struct heap_error *run(struct inference *inference, const heap_type_id *classes)
 {
@@ -483,10 +193,10 @@ static struct heap_error *run(struct inference *inference, const heap_type_id *c
 	HEAP_TRY(symbol_types_claim(&inference->symbol_types, &inference->capture->objects,
 				    &inference->claims));
 	HEAP_TRY(follow_roots(inference));
-	HEAP_TRY(settle(inference));
+	HEAP_TRY(stages_settle(inference));
 	HEAP_TRY(claim_frames(inference));
-	for (int small = 0; named > 0 && small < SMALL_ROUNDS && !progress_is_late();) {
-		HEAP_TRY(advance(inference, small, &named, &is_cheap));
+	while (named > 0 && inference->small_rounds < SMALL_ROUNDS && !progress_is_late()) {
+		HEAP_TRY(stages_advance(inference, &named, &is_cheap));
 		if (named == 0)
 			HEAP_TRY(pointer_tables_mend(inference, &named));
 		if (named == 0)
@@ -498,9 +208,10 @@ static struct heap_error *run(struct inference *inference, const heap_type_id *c
 			inference->is_last = true;
 			named = 1;
 		}
-		small += !is_cheap && named < inference->capture->objects.count / MANY;
+		inference->small_rounds +=
+			!is_cheap && named < inference->capture->objects.count / MANY;
 	}
-	HEAP_TRY(settle(inference));
+	HEAP_TRY(stages_settle(inference));
 	if (progress_is_late())
 		progress_miss_types();
 	HEAP_TRY(pointer_tags_finish(inference));

@@ -56,6 +56,10 @@ struct gate {
 	uint32_t few;     /**< how often it was passed for few claims */
 };
 
+enum {
+	MAX_STAGES = 40,
+};
+
 /** How many objects each type had when it was counted last. */
 struct type_counts {
 	uint32_t *list; /**< [types]; NULL: never */
@@ -97,32 +101,16 @@ struct inference {
 	struct thrown_exceptions thrown_exceptions;
 	struct trait_objects trait_objects;
 	struct union_tags union_tags;
-	struct gate learning;      /**< learning discriminators and profiles */
-	struct gate telling;       /**< the same, where only weaker evidence is left */
-	struct gate unions;        /**< learning the tags of unions */
-	struct gate voids;         /**< finding the types that void pointers lead to */
-	struct gate void_contents; /**< likewise, by content */
-	struct gate own_methods;   /**< asking the method tables with which blocks begin */
-	struct gate beside;        /**< finding the structs that enums beside void pointers name */
-	struct gate text_headers;  /**< finding structs that have their text at their end */
-	struct gate tagged_slots;  /**< finding pages of tagged structs */
-	struct gate tables;        /**< finding tables of buckets */
-	struct gate bounds;        /**< finding arrays between pointers */
-	struct gate headed;        /**< finding arrays behind a header */
-	struct gate lengths;       /**< finding the lengths of arrays */
-	struct gate links;         /**< measuring nodes behind their links */
-	struct gate arrays;        /**< proving arrays */
-	struct gate counted_singles; /**< telling arrays of one element behind its number */
-	struct gate prefix_groups;   /**< grouping blocks by numbers with which they begin */
-	struct gate payloads;        /**< finding the payloads of links */
-	struct gate all_kinds;       /**< a pass over all kinds */
-	struct gate few;             /**< asking few siblings */
-	struct gate likeness;        /**< comparing blocks with those whose types are known */
-	uint32_t ring_hints_seen;    /**< see ring_arrays.h */
-	bool has_texts;              /**< those are known that only void pointers lead to */
+	struct gate gates[MAX_STAGES]; /**< those of the list in stages.c */
+	struct gate learning;          /**< learning discriminators and profiles */
+	struct gate telling;           /**< the same, where only weaker evidence is left */
+	struct gate likeness;          /**< comparing blocks with those whose types are known */
+	uint32_t ring_hints_seen;      /**< see ring_arrays.h */
+	bool has_texts;                /**< those are known that only void pointers lead to */
 	bool has_conflicts; /**< some are noted in the snapshot's columns CONFLICT_TYPES and CONFLICTS */
-	uint64_t named; /**< how often an object without a type got one: for progress */
-	bool is_last;   /**< all passes look at what is new once more, however little that is */
+	uint64_t named;   /**< how often an object without a type got one: for progress */
+	int small_rounds; /**< those that were not cheap, and named few */
+	bool is_last;     /**< all passes look at what is new once more, however little that is */
 	struct type_counts type_counts;
 	struct held_parts *held;
 	struct smaller_targets *smaller_targets;
