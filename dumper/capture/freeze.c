@@ -487,10 +487,15 @@ static void hold_until_written(long pid, uint64_t hold_ns)
 	}
 }
 
-static void announce_ready(struct heapsnap_shared *shared, uint64_t stop_ns)
+static void note_pause(struct heapsnap_shared *shared, uint64_t stop_ns)
 {
 	shared->stop_ns = stop_ns;
 	shared->stop_calls = heapsnap_tasks_calls + heapsnap_gate_calls;
+}
+
+static void announce_ready(struct heapsnap_shared *shared, uint64_t stop_ns)
+{
+	note_pause(shared, stop_ns);
 	__atomic_store_n(&shared->ready, 1, __ATOMIC_RELEASE);
 	HEAPSNAP_SYSTEM_3(SYS_futex, &shared->ready, FUTEX_WAKE, 1);
 }
@@ -520,6 +525,8 @@ long heapsnap_freeze(uint64_t hold_ns)
 	shared->clone_ns = end - before;
 	if (stops)
 		mark_moved(shared);
+	// Among threads that have just been let go, this one may wait for a processor until the snapshot is written.
+	note_pause(shared, end - start);
 	if (stops && pid > 0 && hold_ns > 0) {
 		announce_ready(shared, end - start);
 		hold_until_written(pid, hold_ns);

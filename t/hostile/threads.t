@@ -19,6 +19,7 @@ sub all_known {
         $state{ $_->{state} }++ for @{ $info->{threads} };
         my $known = ($state{'asleep, stack pointer known'} // 0) + ($state{'stopped, registers exact'} // 0);
         is $known, $count, 'all threads are known' or diag explain \%state;
+        cmp_ok $info->{stop_ns}, '>', 0, 'and how long they stood';
         return;
     };
 }
