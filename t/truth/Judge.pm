@@ -27,7 +27,7 @@ my $hide = 0xa5c3f00f << 32 | 0xda7a5eed;
 
 my @sums = qw(objects bytes typed typed_bytes right right_bytes miscounted parts right_parts other_parts false_parts nodes node_bytes typed_nodes typed_node_bytes linked);
 my %basic = (
-    'unsigned' => 'unsigned int', 'uint32_t' => 'unsigned int', 'int32_t' => 'int',
+    'unsigned' => 'unsigned int', 'uint32_t' => 'unsigned int', 'int32_t' => 'int', 'wchar_t' => 'int',
     'uint64_t' => 'unsigned long', 'int64_t' => 'long', 'size_t' => 'unsigned long',
     'long unsigned int' => 'unsigned long', 'long int' => 'long', 'ptrdiff_t' => 'long',
     'uint16_t' => 'unsigned short', 'int16_t' => 'short', 'short unsigned int' => 'unsigned short',

@@ -133,6 +133,7 @@ my %least = (
     versions => 96,
     votes => 0,
     widgets => 99.5,
+    wide => 100,
     windows => 70,
     words => 100,
     workers => 99,

@@ -244,7 +244,10 @@ int candidate_score(const struct inference *inference, const struct content *con
 	int score;
 
 	if (candidate->fit == LAYOUT_TEXT)
-		return content_is_text(inference, content, size) ? TEXT_SCORE : -TEXT_SCORE;
+		return content_is_text(inference, content, size) &&
+				       !content_is_wide_text(content, size)
+			       ? TEXT_SCORE
+			       : -TEXT_SCORE;
 	score = content_score(inference, content, candidate->type, candidate->elements);
 	// An enum that the program never sets proves nothing against what its code has.
 	return score < 0 && is_of_code && candidate->fit == LAYOUT_EXACT &&

@@ -651,3 +651,29 @@ bool content_is_text(const struct inference *inference, const struct content *co
 	return edge == snapshot->edge_first[object + 1] ||
 	       snapshot->edge_slot[edge] * UINT64_C(8) >= start + seen;
 }
+
+// True for text of at least two characters of a width, all of them of the Latin script's first 256.
+static bool is_wide(const unsigned char *bytes, uint64_t seen, uint32_t width)
+{
+	uint64_t at = 0;
+
+	for (; at + width <= seen; at += width) {
+		for (uint32_t i = 1; i < width; i++) {
+			if (bytes[at + i] != '\0')
+				return false;
+		}
+		if (bytes[at] == '\0')
+			break;
+		if (bytes[at] < ' ' && !(bytes[at] >= '\t' && bytes[at] <= '\r'))
+			return false;
+	}
+	return at >= UINT64_C(2) * width;
+}
+
+bool content_is_wide_text(const struct content *content, uint64_t size)
+{
+	const unsigned char *bytes = (const unsigned char *)content->words;
+	uint64_t seen = content->count * 8 < size ? content->count * 8 : size;
+
+	return is_wide(bytes, seen, sizeof(uint32_t)) || is_wide(bytes, seen, sizeof(uint16_t));
+}

@@ -91,4 +91,7 @@ bool content_is_text_and_rest(const struct inference *inference, const struct co
 bool content_is_text(const struct inference *inference, const struct content *content,
 		     uint64_t size);
 
+/** True for a string of wide characters (UTF-16 or UTF-32): read as bytes it would be one of a single letter. */
+bool content_is_wide_text(const struct content *content, uint64_t size);
+
 #endif
