@@ -40,7 +40,7 @@ sub check {
     cmp_ok $large->{steps}, '<=', $limit * $input, "$name: and not too many";
 }
 
-my %sizes = (arena => 25_000, many => 25_000, chain => 50_000, sizes => 2_000);
+my %sizes = (arena => 25_000, behind => 25_000, many => 25_000, chain => 50_000, sizes => 2_000);
 for my $shape (sort keys %sizes) {
     check($shape, 0, map { info('steps', $shape, $_) } $sizes{$shape}, $growth * $sizes{$shape});
 }

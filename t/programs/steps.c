@@ -6,6 +6,7 @@
  *
  *	arena  one block with as many pointers of several types into it as NUMBER says
  *	many   one object that so many others point to, by several types of pointers
+ *	behind one array of as many pointers behind the start of texts of their own
  *	chain  a list of so many nodes, of which only the first has a typed pointer to it
  *	links  so many nodes of lists of two kinds, whose pointers lead to a member in their middle
  *	sparse an array of so many MiB, of which every 256th page was touched
@@ -83,6 +84,7 @@ static struct link lists[LISTS];
 static struct holder **holders;
 static struct header **headers;
 static struct red *first;
+static void **pointers;
 
 static void *must(void *block)
 {
@@ -117,6 +119,19 @@ static void make_holders(char *at, size_t stride, size_t count)
 	holders = must(calloc(count, sizeof(*holders)));
 	for (size_t i = 0; i < count; i++)
 		holders[i] = make_holder(at + i * stride, i);
+}
+
+// The bytes before each text are none that a text has.
+static void make_behind(size_t count)
+{
+	const char text[] = "\1\1\1\1\1\1\1\1\1behind";
+
+	pointers = must(calloc(count, sizeof(*pointers)));
+	for (size_t i = 0; i < count; i++) {
+		char *block = must(calloc(1, sizeof(text)));
+
+		pointers[i] = (char *)memcpy(block, text, sizeof(text)) + strspn(text, "\1");
+	}
 }
 
 static void make_chain(size_t count)
@@ -183,6 +198,8 @@ int main(int argc, char **argv)
 		make_holders(must(calloc(count, STRIDE)), STRIDE, count);
 	else if (strcmp(argv[1], "many") == 0)
 		make_holders(must(calloc(1, 4 * STRIDE)), 0, count);
+	else if (strcmp(argv[1], "behind") == 0)
+		make_behind(count);
 	else if (strcmp(argv[1], "chain") == 0)
 		make_chain(count);
 	else if (strcmp(argv[1], "sparse") == 0)
