@@ -52,13 +52,54 @@ for my $shape (sort keys %sizes) {
     cmp_ok $large->{steps}, '<=', $limit * 512 * $large->{objects}, 'sparse: pages that were never touched take no steps';
 }
 
+# Types that blocks may be, as far as the first look tells, so that a comparison of each block with each type would take
+# the square of their number: a type, its pointers, and the blocks.
+my %family;
+BEGIN {
+    %family = (
+        larger => [
+            'struct base { int kind, flags; struct base *rest[]; };',
+            'struct t# { struct base base; long number; double values[1 + # % 6]; char *name; } *p#;',
+            'long *made = malloc(200); for (int j = 1; j < 25; j++) made[j] = j * 1234567 + i; made[0] = 1; all[i] = (void *)made;',
+        ],
+        storage => [
+            'struct base { long number; char *name; struct base *next; };',
+            'struct t# { long numbers[2 + # % 3]; char data[]; } *p#;',
+            'struct base *made = (void *)((char *)calloc(1, 56) + 16); made->number = i; made->next = i ? all[i - 1] : 0; all[i] = (void *)made;',
+        ],
+        groups => [
+            'struct base { int kind; struct base *next; };',
+            'struct t# { struct base base; double value; long number; } *p#;',
+            'long *made = calloc(1, 32); made[0] = i % 40; made[1] = i ? (long)all[i - 1] : 0; made[2] = i; all[i] = (void *)made;',
+        ],
+    );
+}
+
+# So many types of a family, and ten times as many blocks that may be any of them.
+sub make_family {
+    my ($family, $count) = @_;
+    my ($base, $type, $make) = @{ $family{$family} };
+    my $path = "$directory/$family-$count";
+    open my $out, '>', "$path.c" or die "$path.c: $!";
+    print $out "#include <stdio.h>\n#include <stdlib.h>\n$base\n", map { ($type =~ s/#/$_/gr) . "\n" } 1 .. $count;
+    print $out "struct base **all;\nint main(void)\n{\nall = calloc(10 * $count, sizeof(*all));\n",
+        "for (long i = 0; i < 10 * $count; i++) { $make }\n",
+        "puts(\"ready\"); fflush(stdout); getchar(); return 0;\n}\n";
+    close $out;
+    system(($ENV{CC} || 'cc'), '-g', '-O0', '-o', $path, "$path.c") == 0 or die 'no compiler';
+    return $path;
+}
+
 # Without sites, blocks of one size are of any type, so that nodes get their names one by one. A look at
 # all of them for each one would take the square of their number.
 SKIP: {
     my $why = Heapsh::attach_refusal();
-    skip $why, 8 if $why;
+    skip $why, 20 if $why;
     for my $shape (qw(chain links)) {
         check("attached: $shape", 0, map { info_attached('steps', $shape, $_) } 5_000, 20_000);
+    }
+    for my $family (sort keys %family) {
+        check("attached: $family", 2_000, map { info_attached(make_family($family, $_)) } 500, 2_000);
     }
 }
 

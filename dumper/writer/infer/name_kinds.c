@@ -304,11 +304,12 @@ static bool has_callback(const struct inference *inference, const struct content
 	const struct heap_types *types = inference->layouts.types;
 	const struct heap_slots *slots = heap_slot_table_get(&inference->layouts.slots, type);
 
-	for (uint32_t i = 0; slots && i < slots->count; i++) {
+	for (uint32_t i = 0;
+	     slots && i < slots->count && slots->list[i].offset / 8 < content->count; i++) {
 		const struct heap_slot *slot = &slots->list[i];
 
 		progress_step();
-		if (slot->offset / 8 < content->count && slot->pointee != HEAP_NO_TYPE &&
+		if (slot->pointee != HEAP_NO_TYPE &&
 		    types->types[slot->pointee].kind == HEAP_TYPE_FUNCTION &&
 		    image_is_code(&inference->capture->image, content->words[slot->offset / 8]))
 			return true;

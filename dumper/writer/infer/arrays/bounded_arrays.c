@@ -4,12 +4,14 @@
 #include "dumper/writer/base/progress.h"
 #include "dumper/writer/infer/holders.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/search.h"
 
 #include <stdlib.h>
 
 enum {
 	WORD = 8,
 	BOUNDS = 3,
+	ALTERNATIVES = 64, // slots at one place that are looked at
 };
 
 // Pointers at one place of a value, of which the first leads to a block's start.
@@ -62,10 +64,14 @@ static heap_type_id element_at(const struct layouts *layouts,
 static bool has_slot(const struct layouts *layouts, const struct heap_slots *slots, uint32_t from,
 		     uint64_t offset, heap_type_id element)
 {
-	for (uint32_t i = from; i < slots->count && slots->list[i].offset <= offset; i++) {
+	const struct heap_slot *list = slots->list;
+	uint32_t first =
+		(uint32_t)heap_partition_point(i, from, slots->count, list[i].offset < offset);
+
+	for (uint32_t i = first;
+	     i < slots->count && i - first < ALTERNATIVES && list[i].offset == offset; i++) {
 		progress_step();
-		if (slots->list[i].offset == offset &&
-		    layouts_element(layouts, slots->list[i].pointee) == element)
+		if (layouts_element(layouts, list[i].pointee) == element)
 			return true;
 	}
 	return false;

@@ -5,12 +5,14 @@
 #include "dumper/writer/infer/inference.h"
 #include "dumper/writer/infer/prefixes/measured_prefixes.h"
 #include "lib/base/bits.h"
+#include "lib/base/search.h"
 
 #include <stdlib.h>
 
 enum {
 	MANY_HINTS = 16, // on a block: with more of them it is no single value
 	MIN_BLOCKS = 4,  // in headers of a struct, for others to be such headers
+	MANY_TYPES = 64, // with bytes at one place: only so many are looked at
 };
 
 // True if a struct has an array of bytes at an offset, beside another one that only aligns it.
@@ -65,6 +67,15 @@ bool storage_headers_name(const struct inference *inference, heap_object_id obje
 	return type != HEAP_NO_TYPE && storage_headers_may_be(&inference->layouts, type);
 }
 
+static int compare_headers(const void *a, const void *b)
+{
+	const struct storage_header *one = a, *other = b;
+
+	if (one->start != other->start)
+		return one->start < other->start ? -1 : 1;
+	return (one->type > other->type) - (one->type < other->type);
+}
+
 struct heap_error *storage_headers_list(struct inference *inference)
 {
 	struct storage_headers *headers = &inference->storage_headers;
@@ -76,9 +87,37 @@ struct heap_error *storage_headers_list(struct inference *inference)
 	for (heap_type_id i = 0; i < layouts->types->count; i++) {
 		progress_step();
 		if (layouts->facts[i].stripped == i && storage_headers_may_be(layouts, i))
-			HEAP_TRY(heap_array_append(&headers->types, i));
+			HEAP_TRY(heap_array_append(
+				&headers->types,
+				((struct storage_header){ i, layouts->facts[i].start })));
 	}
+	if (headers->types.count > 1)
+		qsort(headers->types.items, headers->types.count, sizeof(*headers->types.items),
+		      compare_headers);
 	return NULL;
+}
+
+// The words of a block to which slots lead as to a struct, as bits; 0: there are none where bytes of headers begin, or
+// it is no single value.
+static uint64_t find_starts(const struct inference *inference, heap_object_id object)
+{
+	const struct layouts *layouts = &inference->layouts;
+	uint64_t result = 0;
+	uint32_t seen = 0;
+
+	for (uint32_t at = hints_first(&inference->hints, object); at != NO_HINT;
+	     at = inference->hints.list[at].next) {
+		const struct hint *hint = &inference->hints.list[at];
+
+		progress_step();
+		if (++seen > MANY_HINTS)
+			return 0;
+		if (hint->interior > 0 && hint->interior <= BLOCK_PREFIX_MAX &&
+		    hint->interior % sizeof(uint64_t) == 0 && !hint->either &&
+		    layouts_is_compound(layouts, hint->type))
+			result |= UINT64_C(1) << (hint->interior / sizeof(uint64_t));
+	}
+	return result;
 }
 
 // Tells whether the hints on a block agree with a header, and what is behind it.
@@ -115,11 +154,26 @@ static bool agrees(const struct inference *inference, heap_object_id object, hea
 	       (agreeing > 0 || measured_prefixes_have(inference, object, start, sizeof(char)));
 }
 
+// Finds the storage header of a block whose bytes begin at an offset.
+static heap_type_id find_at(const struct inference *inference, heap_object_id object,
+			    uint64_t start, heap_type_id *stored)
+{
+	const struct storage_header *list = inference->storage_headers.types.items;
+	size_t count = inference->storage_headers.types.count;
+	size_t first = heap_partition_point(i, 0, count, list[i].start < start);
+
+	for (size_t i = first; i < count && i - first < MANY_TYPES && list[i].start == start; i++) {
+		if (agrees(inference, object, list[i].type, false, stored))
+			return list[i].type;
+	}
+	return HEAP_NO_TYPE;
+}
+
 heap_type_id storage_headers_find(const struct inference *inference, heap_object_id object,
 				  heap_type_id *stored)
 {
-	const struct storage_headers *headers = &inference->storage_headers;
-	uint64_t size = objects_size(&inference->capture->objects, object);
+	uint64_t size = objects_size(&inference->capture->objects, object), starts;
+	heap_type_id found = HEAP_NO_TYPE;
 
 	if (!hints_have(&inference->hints, object))
 		return HEAP_NO_TYPE;
@@ -128,14 +182,14 @@ heap_type_id storage_headers_find(const struct inference *inference, heap_object
 
 		return agrees(inference, object, name, true, stored) ? name : HEAP_NO_TYPE;
 	}
-	for (size_t i = 0; i < headers->types.count; i++) {
-		heap_type_id header = headers->types.items[i];
-
-		if (inference->layouts.facts[header].start < size &&
-		    agrees(inference, object, header, false, stored))
-			return header;
+	starts = find_starts(inference, object);
+	for (uint64_t start = sizeof(uint64_t);
+	     found == HEAP_NO_TYPE && start <= BLOCK_PREFIX_MAX && start < size;
+	     start += sizeof(uint64_t)) {
+		if (starts >> (start / sizeof(uint64_t)) & 1)
+			found = find_at(inference, object, start, stored);
 	}
-	return HEAP_NO_TYPE;
+	return found;
 }
 
 // The name of a block, if others of that name are known to be storage headers.

@@ -29,9 +29,15 @@ struct stored_block {
 	uint8_t evidence;
 };
 
+/** A struct that ends in bytes. */
+struct storage_header {
+	heap_type_id type;
+	uint64_t start; /**< of the bytes */
+};
+
 struct storage_headers {
-	struct HEAP_ARRAY(heap_type_id) types;
-	struct HEAP_ARRAY(struct stored_block) blocks; /**< that have a prefix in place of it */
+	struct HEAP_ARRAY(struct storage_header) types; /**< that may be one, by start */
+	struct HEAP_ARRAY(struct stored_block) blocks;  /**< that have a prefix in place of it */
 	uint32_t *counts; /**< [types] blocks in headers of each; NULL: there are none */
 	uint8_t *have;    /**< [objects / 8 + 1] bits.h: those; NULL: there are none */
 	bool are_listed;

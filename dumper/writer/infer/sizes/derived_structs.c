@@ -6,6 +6,7 @@
 enum {
 	FAMILY = 3,          // larger structs that begin with a base, at least
 	LARGEST_MORE = 4096, // bytes that these have more
+	MANY_SMALLER = 128,  // structs that begin with a base: contents do not tell so many apart
 };
 
 // @return the struct that begins with a base, or HEAP_NO_TYPE
@@ -147,6 +148,8 @@ struct layout_claim derived_structs_choose(const struct inference *inference, he
 	if (content_score(inference, &content, claim->type, claim->elements) >= 0)
 		return *claim;
 	smaller = find_smaller(inference, object, claim->type);
+	if (smaller.end - smaller.at > MANY_SMALLER)
+		return result;
 	for (const struct layout_part *part = smaller.at; part < smaller.end; part++) {
 		int score = content_score(inference, &content, part->whole, 1);
 

@@ -13,7 +13,9 @@ enum {
 	GROUPS = 64,        // values of one number
 	LEAST = 8,          // blocks of a group
 	AGREEING = 95,      // per cent of these
-	RIVALS = 16,        // structs that agree with one group
+	RIVALS = 16,        // structs that agree with one group: of more, none is elected
+	STRUCTS = 128,      // of one size that begin with a prefix: likewise
+	SAMPLES = 256,      // blocks of a group whose sizes are looked at
 };
 
 // A struct that agrees with a group.
@@ -137,22 +139,25 @@ static struct heap_error *find_groups(struct grouping *grouping, const struct he
 
 // --- what they are ----------------------------------------------------------------------------
 
-// True if nearly all blocks of a group are of a size that a struct has.
+// True if nearly all blocks of a sample of a group are of a size that a struct has.
 static bool fits(const struct inference *inference, const struct group *group, heap_type_id type)
 {
-	uint32_t fitting = 0;
+	size_t step = group->blocks.count / SAMPLES + 1;
+	uint32_t fitting = 0, samples = 0;
 
-	for (size_t i = 0; i < group->blocks.count; i++) {
+	for (size_t i = 0; i < group->blocks.count; i += step) {
 		struct layout_claim claim =
 			inference_fit(inference, type, group->blocks.items[i].object);
 
 		progress_step();
+		samples++;
 		fitting += claim.fit == LAYOUT_EXACT && claim.elements == 1;
 	}
-	return fitting * UINT64_C(100) >= group->blocks.count * AGREEING;
+	return fitting * UINT64_C(100) >= samples * (uint64_t)AGREEING;
 }
 
-// Finds the structs that agree with a group. @return false: there are none, so that its blocks are not alike
+// Finds the structs that agree with a group; none, if there are too many. @return false: there are none, so that its
+// blocks are not alike
 static bool find_rivals(const struct grouping *grouping, struct group *group)
 {
 	const struct inference *inference = grouping->inference;
@@ -160,15 +165,20 @@ static bool find_rivals(const struct grouping *grouping, struct group *group)
 	const struct layout_wholes wholes = layouts_exact_wholes(
 		&inference->layouts, grouping->prefix, 0, first->size, first->slack);
 
+	if (wholes.end - wholes.at > STRUCTS)
+		return true;
 	for (const struct layout_part *part = wholes.at; part < wholes.end; part++) {
 		struct deep_verdict found;
 
 		if (!fits(inference, group, part->whole))
 			continue;
 		found = deep_content_judge(&grouping->deep, &group->blocks, part->whole);
-		if (found.against * UINT64_C(100) > found.samples * (100 - AGREEING) ||
-		    group->count == RIVALS)
+		if (found.against * UINT64_C(100) > found.samples * (100 - AGREEING))
 			continue;
+		if (group->count == RIVALS) {
+			group->count = 0;
+			return true;
+		}
 		group->rivals[group->count++] =
 			(struct rival){ part->whole, found.score, found.samples };
 	}
