@@ -252,12 +252,16 @@ static bool is_clear(const struct leader *leader)
 	return leader->best >= MIN_SCORE && leader->best >= leader->second * MARGIN;
 }
 
-heap_type_id deep_content_choose(const struct deep_content *deep, const struct deep_values *values,
-				 bool are_alike)
+// Types of a size that all of some values may have: [first, end) of those of deep_content_init().
+struct range {
+	size_t first, end;
+};
+
+static struct range find_range(const struct deep_content *deep, const struct deep_values *values)
 {
-	uint64_t least = 0, most = UINT64_MAX;
 	const struct deep_type *types = deep->types.items;
-	struct leader near = { 0, 0, HEAP_NO_TYPE }, all = near;
+	uint64_t least = 0, most = UINT64_MAX;
+	struct range result;
 
 	for (size_t i = 0; i < values->count; i++) {
 		const struct deep_value *value = &values->items[i];
@@ -265,8 +269,27 @@ heap_type_id deep_content_choose(const struct deep_content *deep, const struct d
 		least = value->size - value->slack > least ? value->size - value->slack : least;
 		most = value->size < most ? value->size : most;
 	}
-	for (size_t i = heap_partition_point(j, 0, deep->types.count, types[j].size < least);
-	     i < deep->types.count && types[i].size <= most && !progress_is_late(); i++) {
+	result.first = heap_partition_point(i, 0, deep->types.count, types[i].size < least);
+	result.end =
+		heap_partition_point(i, result.first, deep->types.count, types[i].size <= most);
+	return result;
+}
+
+size_t deep_content_rivals(const struct deep_content *deep, const struct deep_values *values)
+{
+	const struct range range = find_range(deep, values);
+
+	return range.end - range.first;
+}
+
+heap_type_id deep_content_choose(const struct deep_content *deep, const struct deep_values *values,
+				 bool are_alike)
+{
+	const struct range range = find_range(deep, values);
+	const struct deep_type *types = deep->types.items;
+	struct leader near = { 0, 0, HEAP_NO_TYPE }, all = near;
+
+	for (size_t i = range.first; i < range.end && !progress_is_late(); i++) {
 		int64_t score = score_type(deep, values, are_alike, types[i].type);
 
 		compete(&all, types[i].type, score);

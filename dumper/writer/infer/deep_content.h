@@ -60,6 +60,9 @@ struct deep_verdict {
 struct deep_verdict deep_content_judge(const struct deep_content *deep,
 				       const struct deep_values *values, heap_type_id type);
 
+/** How many types deep_content_choose() would compare values with: those of their size. */
+size_t deep_content_rivals(const struct deep_content *deep, const struct deep_values *values);
+
 /**
  * The type of values, by a sample of them; HEAP_NO_TYPE: unknown. Those of zeros do not count. A near type has to
  * be better than all other near ones, and nearly as good as the others.

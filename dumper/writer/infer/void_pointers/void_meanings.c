@@ -16,6 +16,8 @@ enum {
 	MIN_FEW = 3,      // where contents speak for all others
 	AGREEING = 95,    // per cent of them
 	MIN_HANDLED = 8,  // targets, for a callback to tell their type by its size alone
+	MAX_COMPARED =
+		1 << 18, // types, with the contents of what all single indexes of arrays lead to
 };
 
 static bool are_enough(uint32_t part, uint32_t all, uint32_t per_cent)
@@ -429,6 +431,16 @@ static bool may_be_known(const struct capture *capture, heap_object_id object)
 			       capture->site_of_kind[objects_kind(&capture->objects, object)]);
 }
 
+// True if the values may be compared with all types of their size. Of single indexes of arrays there are many, and each would
+// be.
+static bool may_compare(struct void_search *search, const struct void_place *place)
+{
+	if (!(place->callback & VOID_INDEX))
+		return true;
+	search->compared += deep_content_rivals(&search->deep, &search->values);
+	return search->compared <= MAX_COMPARED;
+}
+
 // Finds the type by the contents of targets, if none has a name.
 HEAP_MUST_CHECK
 static struct heap_error *find_content(struct void_search *search, struct void_place *place,
@@ -452,6 +464,8 @@ static struct heap_error *find_content(struct void_search *search, struct void_p
 	}
 	if (!search->deep.inference)
 		HEAP_TRY(deep_content_init(&search->deep, inference));
+	if (!may_compare(search, place))
+		return NULL;
 	place->length.type = deep_content_choose(&search->deep, &search->values, false);
 	// Those of one context are few, so that they agree with something far by chance.
 	*is_found = place->length.type != HEAP_NO_TYPE &&

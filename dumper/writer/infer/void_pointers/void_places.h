@@ -109,10 +109,11 @@ struct void_search {
 	struct deep_values values;
 	uint64_t *words; /**< [CONTENT_WORDS + 1] */
 	bool by_content;
-	bool by_callback; /**< places are being counted by callbacks */
-	bool by_context;  /**< likewise */
-	bool by_index;    /**< likewise */
-	uint32_t indexed; /**< places that have an index */
+	bool by_callback;  /**< places are being counted by callbacks */
+	bool by_context;   /**< likewise */
+	bool by_index;     /**< likewise */
+	uint32_t indexed;  /**< places that have an index */
+	uint64_t compared; /**< types, with the contents of what these lead to */
 	struct void_contexts contexts;
 	heap_type_id void_pointer; /**< that type; HEAP_NO_TYPE: the program has none */
 	uint64_t *claimed;
