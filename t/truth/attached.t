@@ -38,6 +38,7 @@ my %least = (
     btree => 90,
     cache => 95,
     callables => 100,
+    capacities => 100,
     captions => 99.9,
     casts => 85,
     catalog => 84,

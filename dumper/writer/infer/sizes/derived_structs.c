@@ -133,6 +133,28 @@ bool derived_structs_may_be(const struct inference *inference, heap_object_id ob
 	return smaller.at < smaller.end;
 }
 
+// True if the first of a base's elements is a pointer to a struct, and leads to a block of its size: those behind it may not be
+// in use, and be what an earlier block left.
+static bool has_element(const struct inference *inference, heap_object_id object, heap_type_id base)
+{
+	const struct layouts *layouts = &inference->layouts;
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	const struct layout_facts *facts = &layouts->facts[base];
+	heap_type_id element = layouts_strip(layouts, facts->element), pointee;
+	struct layout_claim claim;
+	uint32_t edge;
+
+	if (!layouts_is_pointer(layouts, element))
+		return false;
+	pointee = layouts_strip(layouts, layouts->types->types[element].target);
+	edge = heap_edge_at(snapshot, object, inference_prefix(inference, object) + facts->start);
+	if (!layouts_is_compound(layouts, pointee) || edge == UINT32_MAX ||
+	    snapshot->edge_interior[edge] != 0)
+		return false;
+	claim = inference_fit(inference, pointee, snapshot->edge_target[edge]);
+	return claim.fit == LAYOUT_EXACT && claim.elements == 1;
+}
+
 struct layout_claim derived_structs_choose(const struct inference *inference, heap_object_id object,
 					   const struct layout_claim *claim)
 {
@@ -145,7 +167,8 @@ struct layout_claim derived_structs_choose(const struct inference *inference, he
 	if (!derived_structs_may_be(inference, object, claim))
 		return *claim;
 	content_read(inference, object, words, &content);
-	if (content_score(inference, &content, claim->type, claim->elements) >= 0)
+	if (content_score(inference, &content, claim->type, claim->elements) >= 0 ||
+	    has_element(inference, object, claim->type))
 		return *claim;
 	smaller = find_smaller(inference, object, claim->type);
 	if (smaller.end - smaller.at > MANY_SMALLER)
