@@ -53,12 +53,14 @@ static struct heap_error *find_frame_base(struct cast_places *places,
 	struct heap_dwarf_expression base;
 
 	places->has_frame = false;
+	places->is_framed_by_code = false;
 	HEAP_TRY(find_locations(locations, function, DW_AT_frame_base, &list));
 	if (list.count != 1)
 		return NULL;
 	base = heap_dwarf_locations_expression(locations, &list.locations[0]);
 	if (MOVE_CFA > 0 && base.count == 1 && base.operations->code == DW_OP_call_frame_cfa) {
 		places->has_frame = true;
+		places->is_framed_by_code = true;
 		places->frame_base = MOVE_CFA;
 	} else if (find_register(base) == MOVE_FRAME_POINTER) {
 		places->has_frame = true;

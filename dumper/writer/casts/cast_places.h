@@ -43,7 +43,8 @@ struct cast_places {
 	struct HEAP_ARRAY(struct cast_place) list; /**< by register, then by address */
 	uint32_t first[CAST_IN_FRAME + 2];         /**< in list, of each register */
 	bool has_frame;                            /**< variables in the frame are found */
-	int64_t frame_base;                        /**< from the frame pointer */
+	bool is_framed_by_code; /**< but only where code sets the frame pointer: else it is like any register */
+	int64_t frame_base; /**< from the frame pointer */
 };
 
 void cast_places_deinit(struct cast_places *places);

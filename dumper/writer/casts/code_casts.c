@@ -54,6 +54,7 @@ struct search {
 	uint64_t entry;
 	struct HEAP_ARRAY(struct cast_variable) variables;
 	struct cast_places places;
+	bool sets_frame_pointer; // as far as it has been looked at
 	struct value values[MOVE_REGISTERS];
 	struct HEAP_ARRAY(uint8_t) bytes;
 	struct heap_error *error; // no memory, or the visitor's
@@ -299,9 +300,11 @@ static struct cast_place *find_in_frame(const struct search *search, const struc
 	return cast_places_next(&search->places, CAST_IN_FRAME, move->offset, pc, ~0U, &at);
 }
 
+// Code that is optimized has any pointer in the frame pointer's register.
 static bool is_in_frame(const struct search *search, const struct code_move *move)
 {
-	return search->places.has_frame && move->base == MOVE_FRAME_POINTER;
+	return move->base == MOVE_FRAME_POINTER && search->places.has_frame &&
+	       (search->sets_frame_pointer || !search->places.is_framed_by_code);
 }
 
 static void visit_load(struct search *search, const struct code_move *move, uint64_t pc)
@@ -342,6 +345,8 @@ static void visit_copy(struct search *search, const struct code_move *move, uint
 {
 	struct value value = value_of(search, move->base, pc);
 
+	if (move->value == MOVE_FRAME_POINTER && move->base == MOVE_STACK_POINTER)
+		search->sets_frame_pointer = true;
 	value.since = pc + move->length;
 	search->values[move->value] = value;
 	arrive_at(search, &value.origin, move->value, 0, value.since);
@@ -452,6 +457,7 @@ static void visit_entry(struct search *search)
 	const struct cast_place *list = search->places.list.items;
 
 	memset(search->values, 0, sizeof(search->values));
+	search->sets_frame_pointer = false;
 	for (uint8_t reg = 0; reg < MOVE_REGISTERS; reg++) {
 		const struct origin origin = { .source = FROM_PARAMETER, .reg = reg };
 

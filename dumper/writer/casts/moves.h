@@ -17,10 +17,12 @@ enum {
 #if defined(__x86_64__)
 	MOVE_ALIGNMENT = 1,     /**< of instructions */
 	MOVE_FRAME_POINTER = 6, /**< DWARF number of the register that frames are addressed by */
+	MOVE_STACK_POINTER = 7, /**< likewise of that which leads to the stack's top */
 	MOVE_CFA = 16,          /**< bytes from that register to the CFA */
 #else
 	MOVE_ALIGNMENT = 4,
 	MOVE_FRAME_POINTER = 29,
+	MOVE_STACK_POINTER = 31,
 	MOVE_CFA = 0, /**< where a frame ends is not the same in all functions */
 #endif
 	MOVE_RESULT = 0, /**< register of what a function returns */
