@@ -54,6 +54,7 @@ $floor{requests} = [100, 100];    # slices of buffers, and arrays as large as a 
 $floor{xml} = [98.5, 99.9];    # nothing tells the type of comments
 $floor{front} = [85, 99.9];    # where the code is not optimised, nothing tells nodes with one pointer apart
 $floor{bank} = [99.5, 99.9];    # the headers of growing arrays are no elements
+$floor{futures} = [89, 100];    # a job's arguments and its result may be of either type
 $floor{notes} = [100, 100];    # callbacks tell what void pointers lead to
 $floor{script} = [100, 99.9];    # tables of two kinds in one union, and nodes in slabs; tables of three pointers are not told apart
 $floor{regex} = [99.9, 99.9];    # leaked sets of characters

@@ -45,14 +45,29 @@ struct void_casts void_casts_gather(const struct inference *inference, heap_type
 	return result;
 }
 
-// The claim of a type on a block; LAYOUT_NONE: the block is of another size.
+// True if a block has pointers behind a value of a type.
+static bool goes_on(const struct inference *inference, heap_type_id type, heap_object_id target)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	uint64_t end =
+		inference_prefix(inference, target) + layouts_size(&inference->layouts, type);
+	uint32_t behind = snapshot->edge_first[target + 1];
+
+	// In order of their slots.
+	return behind > snapshot->edge_first[target] &&
+	       snapshot->edge_slot[behind - 1] * UINT64_C(8) >= end;
+}
+
+// The claim of a type on a block; LAYOUT_NONE: the block is of another size. A larger block is none if it has pointers
+// that the type does not tell of.
 static struct layout_claim fit(const struct inference *inference, heap_type_id type,
 			       heap_object_id target)
 {
 	struct layout_claim claim = inference_fit(inference, type, target);
 
 	if (claim.fit != LAYOUT_NONE ||
-	    layouts_size(&inference->layouts, type) > inference_size(inference, target))
+	    layouts_size(&inference->layouts, type) > inference_size(inference, target) ||
+	    goes_on(inference, type, target))
 		return claim;
 	return (struct layout_claim){ LAYOUT_SLACK, type, 1 };
 }

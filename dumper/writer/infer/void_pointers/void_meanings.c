@@ -124,6 +124,7 @@ struct agreement {
 	uint32_t agreeing; // no content, hint or name contradicts
 	uint32_t proving;  // content speaks for it, too
 	uint32_t sized;    // or their sizes are exact
+	int64_t score;     // how much content speaks for it, of all that agree
 };
 
 static struct agreement count_agreement(const struct void_search *search,
@@ -148,18 +149,24 @@ static struct agreement count_agreement(const struct void_search *search,
 		result.agreeing += score >= 0;
 		result.proving += score > 0;
 		result.sized += score > 0 || inference_slack(inference, target) == 0;
+		result.score += score > 0 ? score : 0;
 	}
 	return result;
 }
 
 // True if nearly all targets may be of a type. Where sizes are not exact, contents speak for it, or there are many.
+static bool do_agree(const struct void_place *place, const struct agreement *agreement)
+{
+	return (agreement->sized > 0 || place->kept >= MIN_HANDLED) &&
+	       are_enough(agreement->agreeing, place->kept, AGREEING);
+}
+
 static bool may_all_be(const struct void_search *search, const struct void_place *place,
 		       heap_type_id type)
 {
 	const struct agreement agreement = count_agreement(search, place, type);
 
-	return (agreement.sized > 0 || place->kept >= MIN_HANDLED) &&
-	       are_enough(agreement.agreeing, place->kept, AGREEING);
+	return do_agree(place, &agreement);
 }
 
 // True if few targets have a name, but all of these the same, and the contents of nearly all others speak for it.
@@ -232,32 +239,82 @@ static bool is_rather(const struct method_receiver *one, const struct method_rec
 	return one->functions >= 2 * other->functions;
 }
 
+struct handled {
+	const struct method_receiver *receiver; // NULL: there is none yet
+	bool is_cast;                           // code takes the pointer for it
+	int64_t score;                          // of all targets
+};
+
+// True if targets are rather the first: more functions handle it, code takes the pointer for it alone, or contents agree
+// better with it by a pointer each, as with the arguments of a job and not its result, which the same function handles.
+static bool is_rather_handled(const struct void_place *place, const struct handled *one,
+			      const struct handled *other)
+{
+	if (!other->receiver || is_rather(one->receiver, other->receiver))
+		return true;
+	// Functions of what leads to the container may have to do with other values.
+	if (is_rather(other->receiver, one->receiver) || (place->callback & VOID_CONTEXT))
+		return false;
+	if (one->is_cast != other->is_cast)
+		return one->is_cast;
+	return one->score >= other->score + place->kept;
+}
+
+static bool is_among(const struct void_casts *casts, heap_type_id type)
+{
+	for (uint32_t i = 0; i < casts->count; i++) {
+		if (casts->types[i] == type)
+			return true;
+	}
+	return false;
+}
+
+// Holds a struct that functions handle against the targets. @return false: they are none of it
+static bool read_handled(const struct void_search *search, const struct void_place *place,
+			 const struct void_casts *casts, const struct method_receiver *receiver,
+			 struct handled *result)
+{
+	const struct layouts *layouts = &search->inference->layouts;
+	struct agreement agreement;
+
+	if (!layouts_is_compound(layouts, receiver->type) ||
+	    has_pointer(layouts, place, receiver->type))
+		return false;
+	agreement = count_agreement(search, place, receiver->type);
+	*result = (struct handled){ receiver, is_among(casts, receiver->type), agreement.score };
+	return do_agree(place, &agreement);
+}
+
 // Finds the structs that a function, or those of a table, handle and that the targets may be. @return false: several
 static bool add_handled(const struct void_search *search, const struct void_place *place,
 			const struct method_table *functions, heap_type_id *found)
 {
 	const struct inference *inference = search->inference;
 	const struct method_tables *tables = &inference->pointer_tags.tables;
-	const struct method_receiver *best = NULL;
+	const struct void_casts casts = void_casts_gather(inference, place->type, place->offset);
+	struct handled best = { NULL, false, 0 };
 	bool is_clear = true;
 
 	for (uint32_t i = 0; functions && i < functions->receivers; i++) {
-		const struct method_receiver *one =
-			&tables->receivers.items[functions->first_receiver + i];
+		struct handled one;
 
-		if (!layouts_is_compound(&inference->layouts, one->type) ||
-		    has_pointer(&inference->layouts, place, one->type) ||
-		    !may_all_be(search, place, one->type))
+		if (!read_handled(search, place, &casts,
+				  &tables->receivers.items[functions->first_receiver + i], &one))
 			continue;
-		is_clear = !best || is_rather(one, best) || (is_clear && is_rather(best, one));
-		if (!best || one->functions > best->functions)
+		if (is_rather_handled(place, &one, &best)) {
+			is_clear = true;
 			best = one;
+		} else if (!is_rather_handled(place, &best, &one)) {
+			is_clear = false;
+			if (one.receiver->functions > best.receiver->functions)
+				best = one;
+		}
 	}
-	if (!best || best->type == *found)
+	if (!best.receiver || best.receiver->type == *found)
 		return is_clear;
 	if (!is_clear || *found != HEAP_NO_TYPE)
 		return false;
-	*found = best->type;
+	*found = best.receiver->type;
 	return true;
 }
 
@@ -417,6 +474,7 @@ static bool find_handled(const struct void_search *search, struct void_place *pl
 		if (is_clear && found == HEAP_NO_TYPE)
 			is_clear = add_instantiated(search, place, &found);
 	}
+	place->is_contested = !is_clear;
 	if (!is_clear)
 		found = HEAP_NO_TYPE;
 	place->length.type = found;
@@ -656,7 +714,7 @@ struct heap_error *void_meanings_find(struct void_search *search, struct void_pl
 		place->meaning = MEANS_ONE_CAST;
 		return NULL;
 	}
-	has_casts = find_casts(search, place);
+	has_casts = !place->is_contested && find_casts(search, place);
 	if (has_casts && !place->is_partial) {
 		means_cast(place);
 		return NULL;

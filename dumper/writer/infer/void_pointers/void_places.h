@@ -63,8 +63,9 @@ struct void_place {
 		*named;  /**< what the template around the pointers says; NULL: nothing */
 	bool is_partial; /**< some samples have no name, and others voted; or no cast is for them */
 	bool is_few; /**< few have voted: the contents of each of the others must speak for it */
-	bool is_handled; /**< the callback has told the type */
-	bool is_mixed;   /**< MEANS_CAST: the targets are of several types */
+	bool is_handled;   /**< the callback has told the type */
+	bool is_contested; /**< its functions handle several types that the targets may be */
+	bool is_mixed;     /**< MEANS_CAST: the targets are of several types */
 	enum rank rank;
 };
 

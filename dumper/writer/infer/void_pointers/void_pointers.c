@@ -129,12 +129,15 @@ static const struct void_place *find_telling(const struct void_search *search,
 					     const struct void_pointer *pointer)
 {
 	const struct void_place *all = find_place(search, pointer, 0), *place = all, *narrow;
+	bool is_contested;
 	uint64_t callback = 0;
 
 	if (place && is_open(place)) {
 		callback = read_callback(search, place, pointer);
 		place = callback ? find_place(search, pointer, callback) : NULL;
 	}
+	// What the pointers of other callbacks are cast to is none of the types among which this one's are.
+	is_contested = place && place->is_contested;
 	if (place && !is_told(place))
 		place = NULL;
 	if (all && (!place || (place == all && is_unclear(all)))) {
@@ -144,7 +147,7 @@ static const struct void_place *find_telling(const struct void_search *search,
 			narrow = find_by_index(search, pointer, narrow);
 		if (narrow && is_told(narrow))
 			place = narrow;
-		else if (all->meaning == MEANS_CAST)
+		else if (all->meaning == MEANS_CAST && !is_contested)
 			place = all;
 	}
 	return place;
