@@ -5,6 +5,7 @@
 #include "dumper/writer/infer/void_pointers/void_meanings.h"
 #include "dumper/writer/infer/void_pointers/void_visits.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/hash.h"
 
 #include <stdlib.h>
 
@@ -153,23 +154,32 @@ static const struct void_place *find_telling(const struct void_search *search,
 	return place;
 }
 
-// Keeps a target as a sample if it is one in so many. When there is no room, most of the samples go.
+// True for the pointer that stands for its group of @p step consecutive ones.
 //
-// An even step passes over one type where targets of two types take turns, and their order decides which. Where
-// sites are not known it still is even: of mixed samples contents often tell no type there, or a wrong one.
+// The first one of each would pass over types where targets of several take turns, and their order would decide which. Where
+// sites are not known it still is the first: of mixed samples contents often tell no type there, or a wrong one.
+static bool is_taken(const struct inference *inference, uint32_t number, uint32_t step)
+{
+	uint32_t taken = inference_has_sites(inference)
+				 ? (uint32_t)(heap_hash_u64(number / step) % step)
+				 : 0;
+
+	return number % step == taken;
+}
+
+// Keeps a target as a sample if it stands for its group. When there is no room, one of two stays.
 static void keep_sample(const struct inference *inference, struct void_place *place,
 			const struct void_pointer *pointer)
 {
-	uint32_t factor = inference_has_sites(inference) ? 3 : 2;
-
-	if (place->pointers++ % place->step != 0)
+	if (!is_taken(inference, place->pointers++, place->step))
 		return;
 	place->samples[place->kept++] = (struct byte_pointer){ pointer->value, pointer->target };
 	if (place->kept < VOID_SAMPLES)
 		return;
-	for (place->kept = 0; place->kept * factor < VOID_SAMPLES; place->kept++)
-		place->samples[place->kept] = place->samples[factor * place->kept];
-	place->step *= factor;
+	place->kept = VOID_SAMPLES / 2;
+	for (uint32_t i = 0; i < place->kept; i++)
+		place->samples[i] = place->samples[2 * i + is_taken(inference, 2 * i + 1, 2)];
+	place->step *= 2;
 }
 
 // What tells a pointer of a place apart from others, as places are being divided. @return 0: nothing
