@@ -24,7 +24,7 @@
 enum cast_role {
 	CAST_HOLDER =
 		1
-		<< 0, /**< a pointer to a struct with void pointers or arrays of these, or to void pointers */
+		<< 0, /**< a pointer to void pointers, or to a struct with them or arrays of them */
 	CAST_TARGET = 1 << 1, /**< a pointer to what may be cast to */
 	CAST_VOID = 1 << 2,   /**< a pointer to void */
 };

@@ -742,7 +742,6 @@ static bool may_be_extended(const struct inference *inference, const struct cont
 	return false;
 }
 
-// Scores the contents for a claim; below 0 if anything contradicts it.
 // True if a block can begin with an element of a union, whose content nothing else asks for. Where the only pointer leads
 // behind the block's start, something else may lie before the elements.
 static bool may_begin_with(const struct inference *inference, const struct content *content,
@@ -791,6 +790,7 @@ static bool is_first_alone(const struct inference *inference, const struct conte
 	return agreeing == 0 ? contradicting > 0 : before * CONTRADICTED_SHARE > agreeing;
 }
 
+// Scores the contents for a claim; below 0 if anything contradicts it.
 static int weigh(const struct inference *inference, const struct content *content,
 		 const struct weak_claim *weak)
 {

@@ -46,11 +46,10 @@ enum {
 struct lead {
 	heap_type_id type;
 	uint32_t offset;
-	uint64_t header; // slots lead to the start, too: to a struct of so many bytes
-	bool is_plain;   // no slots lead to structs or texts there, but to numbers or pointers
-	bool is_linked;  // that header has pointers
-	heap_type_id
-		storage; // the header, if it is a struct that ends in the bytes where the lead is
+	uint64_t header;      // slots lead to the start, too: to a struct of so many bytes
+	bool is_plain;        // no slots lead to structs or texts there, but to numbers or pointers
+	bool is_linked;       // that header has pointers
+	heap_type_id storage; // the header, if it is a struct that ends in bytes at the lead
 };
 
 // True for a place where a prefix may end. Characters may stand anywhere.

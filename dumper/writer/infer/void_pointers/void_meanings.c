@@ -119,6 +119,22 @@ static bool find_texts(const struct void_search *search, struct void_place *plac
 	return numbers * 2 < place->kept;
 }
 
+// Scores the content of a target as what it may be of a type. @return false: its size, hints or name contradict that
+static bool score_target(const struct void_search *search, heap_object_id target, heap_type_id type,
+			 const struct layout_claim *claim, int *score)
+{
+	const struct inference *inference = search->inference;
+	struct content content;
+
+	if (claim->fit == LAYOUT_NONE || hints_ask(inference, target, type) == VERDICT_AGAINST ||
+	    (claims_are_good(&inference->claims, target) &&
+	     inference_type(inference, target) != type))
+		return false;
+	content_read(inference, target, search->words, &content);
+	*score = content_score(inference, &content, type, claim->elements);
+	return true;
+}
+
 // Targets that may be of a type.
 struct agreement {
 	uint32_t agreeing; // no content, hint or name contradicts
@@ -136,16 +152,10 @@ static struct agreement count_agreement(const struct void_search *search,
 	for (uint32_t i = 0; i < place->kept; i++) {
 		heap_object_id target = place->samples[i].target;
 		struct layout_claim claim = inference_fit_with_rest(inference, type, target);
-		struct content content;
 		int score;
 
-		if (claim.fit == LAYOUT_NONE || claim.elements != 1 ||
-		    hints_ask(inference, target, type) == VERDICT_AGAINST ||
-		    (claims_are_good(&inference->claims, target) &&
-		     inference_type(inference, target) != type))
+		if (claim.elements != 1 || !score_target(search, target, type, &claim, &score))
 			continue;
-		content_read(inference, target, search->words, &content);
-		score = content_score(inference, &content, type, 1);
 		result.agreeing += score >= 0;
 		result.proving += score > 0;
 		result.sized += score > 0 || inference_slack(inference, target) == 0;
@@ -406,7 +416,7 @@ static int64_t score_content(const struct void_search *search, const struct void
 	return are_enough(agreeing, place->kept, AGREEING) ? sum : -1;
 }
 
-// Of what the template around the pointers names, what the targets may be, if there is only one. Values lie in nodes,
+// Finds the only one of the types that the template around the pointers names that the targets may be. Values lie in nodes,
 // whose links tell them: what agrees better with a node than with one value is one.
 static const struct thin_content *choose_named(const struct void_search *search,
 					       const struct void_place *place,
@@ -588,16 +598,10 @@ static struct cast_agreement count_casts(const struct void_search *search,
 	for (uint32_t i = 0; i < place->kept; i++) {
 		heap_object_id target = place->samples[i].target;
 		struct layout_claim claim = fit_one_cast(inference, type, target);
-		struct content content;
 		int score;
 
-		if (claim.fit == LAYOUT_NONE ||
-		    hints_ask(inference, target, type) == VERDICT_AGAINST ||
-		    (claims_are_good(&inference->claims, target) &&
-		     inference_type(inference, target) != type))
+		if (!score_target(search, target, type, &claim, &score))
 			continue;
-		content_read(inference, target, search->words, &content);
-		score = content_score(inference, &content, type, claim.elements);
 		result.agreeing += score >= 0;
 		result.score += score;
 	}

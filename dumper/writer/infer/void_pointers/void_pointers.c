@@ -4,6 +4,7 @@
 #include "dumper/writer/base/progress.h"
 #include "dumper/writer/infer/void_pointers/void_meanings.h"
 #include "dumper/writer/infer/void_pointers/void_visits.h"
+#include "dumper/writer/infer/sampler.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/hash.h"
 
@@ -137,7 +138,7 @@ static const struct void_place *find_telling(const struct void_search *search,
 		callback = read_callback(search, place, pointer);
 		place = callback ? find_place(search, pointer, callback) : NULL;
 	}
-	// What the pointers of other callbacks are cast to is none of the types among which this one's are.
+	// The pointers of other callbacks are cast to none of the types among which this one's are.
 	is_contested = place && place->is_contested;
 	if (place && !is_told(place))
 		place = NULL;
@@ -160,11 +161,8 @@ static const struct void_place *find_telling(const struct void_search *search,
 // sites are not known it still is the first: of mixed samples contents often tell no type there, or a wrong one.
 static bool is_taken(const struct inference *inference, uint32_t number, uint32_t step)
 {
-	uint32_t taken = inference_has_sites(inference)
-				 ? (uint32_t)(heap_hash_u64(number / step) % step)
-				 : 0;
-
-	return number % step == taken;
+	return inference_has_sites(inference) ? number == sampler_choose(step, number / step)
+					      : number % step == 0;
 }
 
 // Keeps a target as a sample if it stands for its group. When there is no room, one of two stays.
@@ -182,7 +180,7 @@ static void keep_sample(const struct inference *inference, struct void_place *pl
 	place->step *= 2;
 }
 
-// What tells a pointer of a place apart from others, as places are being divided. @return 0: nothing
+// Reads the word that tells a pointer of a place apart from others, as places are being divided. @return 0: there is none
 static uint64_t read_division(const struct void_search *search, const struct void_place *place,
 			      const struct void_pointer *pointer)
 {
