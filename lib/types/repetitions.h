@@ -66,17 +66,28 @@ static inline bool heap_repetition_has_room(const struct heap_repetition *repeti
 	return stride <= size - offset;
 }
 
+/** Where the place at an offset of a block lies in the first value, or in the first element behind the header. */
+static inline uint64_t heap_repetition_first(const struct heap_repetition *repetition,
+					     uint64_t offset)
+{
+	uint64_t header = repetition->flexible_offset;
+
+	if (repetition->flexible_slots && offset >= header)
+		return header + (offset - header) % repetition->flexible_stride;
+	return repetition->stride > 0 && offset >= repetition->stride ? offset % repetition->stride
+								      : offset;
+}
+
 /** The slots at an offset of a block: [*first, *end) of the result; NULL if there are none. */
 static inline const struct heap_slots *heap_repetition_slots_at(
 	const struct heap_repetition *repetition, uint64_t offset, uint32_t *first, uint32_t *end)
 {
 	const struct heap_slots *slots = repetition->slots;
 
+	offset = heap_repetition_first(repetition, offset);
 	if (repetition->flexible_slots && offset >= repetition->flexible_offset) {
 		slots = repetition->flexible_slots;
-		offset = (offset - repetition->flexible_offset) % repetition->flexible_stride;
-	} else if (repetition->stride > 0 && offset >= repetition->stride) {
-		offset %= repetition->stride;
+		offset -= repetition->flexible_offset;
 	}
 	*end = heap_slots_at(slots, offset, first);
 	return *first < *end ? slots : NULL;

@@ -3,7 +3,9 @@
 
 #include "dumper/writer/base/progress.h"
 #include "dumper/writer/infer/holders.h"
+#include "lib/base/array.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/hash_table.h"
 #include "lib/base/search.h"
 
 #include <stdlib.h>
@@ -12,6 +14,7 @@ enum {
 	WORD = 8,
 	BOUNDS = 3,
 	ALTERNATIVES = 64, // slots at one place that are looked at
+	FAILURES = 64,     // values of a type without bounds, after which no other is read
 };
 
 // Pointers at one place of a value, of which the first leads to a block's start.
@@ -22,15 +25,30 @@ struct bounds {
 	bool is_sure;
 };
 
+// A place in values of a type, and what has been found there. The alternatives of a std::variant have other elements.
+struct place {
+	heap_type_id type;
+	uint64_t offset;
+	heap_type_id element; // of the arrays that begin there, or HEAP_NO_TYPE
+	uint32_t failures;    // first values without bounds there
+	bool has_bounds;      // of any value
+};
+
+struct places HEAP_ARRAY(struct place);
+
 struct search {
 	struct inference *inference;
 	struct holders holders; // of types with bounds
+	struct places places;
+	struct heap_hash_table by_type; // and offset
 	uint64_t *claimed;
 };
 
 static void release(struct search *search)
 {
 	holders_deinit(&search->holders);
+	heap_array_deinit(&search->places);
+	heap_hash_table_deinit(&search->by_type);
 }
 
 // --- places --------------------------------------------------------------------
@@ -173,14 +191,15 @@ static struct heap_error *correct(struct inference *inference, const struct boun
 		       : names_set(names, bounds->target, name.type, elements, name.evidence);
 }
 
+// @param elements  for which the bounds leave room
 HEAP_MUST_CHECK
-static struct heap_error *judge(struct search *search, const struct bounds *bounds)
+static struct heap_error *judge(struct search *search, const struct bounds *bounds,
+				uint64_t elements)
 {
 	struct inference *inference = search->inference;
 	enum rank rank = bounds->is_sure ? RANK_FLEXIBLE : RANK_PASSED_FLEXIBLE;
-	uint64_t elements = count_elements(inference, bounds);
 
-	if (elements == 0 || inference_prefix(inference, bounds->target) != 0)
+	if (inference_prefix(inference, bounds->target) != 0)
 		return NULL;
 	if (!inference_has_length(inference, bounds->target, bounds->element, elements))
 		return cut(search, bounds, elements);
@@ -196,18 +215,39 @@ static struct heap_error *judge(struct search *search, const struct bounds *boun
 
 // --- holders ---------------------------------------------------------------------
 
-// The elements of the array whose pointers begin at an offset of a value; those of the alternative that a std::variant
-// there holds.
+// Finds or adds a place of a type. @param place  [out] until the next is added
 HEAP_MUST_CHECK
-static struct heap_error *find_element(struct search *search, heap_type_id type,
-				       const struct heap_repetition *repetition, uint64_t value,
-				       uint64_t offset, heap_type_id *element)
+static struct heap_error *find_place(struct search *search, heap_type_id type,
+				     const struct heap_repetition *repetition, uint64_t offset,
+				     struct place **place)
+{
+	const struct place *list = search->places.items;
+	uint64_t hash = heap_hash_pair(type, offset);
+	uint32_t found = heap_hash_find(&search->by_type, hash, i,
+					list[i].type == type && list[i].offset == offset);
+
+	if (found == HEAP_HASH_NONE) {
+		struct place added = { type, offset,
+				       .element = element_at(&search->inference->layouts,
+							     repetition, offset) };
+
+		found = (uint32_t)search->places.count;
+		HEAP_TRY(heap_array_append(&search->places, added));
+		HEAP_TRY(heap_hash_add(&search->by_type, hash, found));
+	}
+	*place = &search->places.items[found];
+	return NULL;
+}
+
+// The elements of the array whose pointers begin at an offset of the alternative that a std::variant holds there.
+HEAP_MUST_CHECK
+static struct heap_error *find_alternative(struct search *search, heap_type_id type, uint64_t value,
+					   uint64_t offset, heap_type_id *element)
 {
 	struct inference *inference = search->inference;
+	const struct heap_repetition *repetition;
 
-	*element = element_at(&inference->layouts, repetition, offset);
-	if (*element != HEAP_NO_TYPE)
-		return NULL;
+	*element = HEAP_NO_TYPE;
 	type = held_parts_alternative(inference->held, type, value, &offset);
 	if (type == HEAP_NO_TYPE)
 		return NULL;
@@ -216,17 +256,45 @@ static struct heap_error *find_element(struct search *search, heap_type_id type,
 	return NULL;
 }
 
-// Judges the bounds of which a pointer may be the first.
+// Judges the bounds of which a pointer may be the first. The three pointers of a tree's nodes are no bounds: what never
+// are is not read for each of millions of values.
 HEAP_MUST_CHECK
 static struct heap_error *judge_pointer(struct search *search, heap_type_id type,
 					const struct heap_repetition *repetition, uint64_t value,
 					uint64_t offset, struct bounds *bounds)
 {
-	HEAP_TRY(find_element(search, type, repetition, value, offset, &bounds->element));
+	uint64_t elements;
+	struct place *place;
+
+	HEAP_TRY(find_place(search, type, repetition, heap_repetition_first(repetition, offset),
+			    &place));
+	if (!place->has_bounds && place->failures >= FAILURES)
+		return NULL;
+	bounds->element = place->element;
+	if (bounds->element == HEAP_NO_TYPE)
+		HEAP_TRY(find_alternative(search, type, value, offset, &bounds->element));
 	if (bounds->element == HEAP_NO_TYPE)
 		return NULL;
 	pages_read(search->inference->pages, value + offset, bounds->words, sizeof(bounds->words));
-	return judge(search, bounds);
+	elements = count_elements(search->inference, bounds);
+	place->failures += elements == 0;
+	place->has_bounds |= elements > 0;
+	return elements > 0 ? judge(search, bounds, elements) : NULL;
+}
+
+// False if one of the two words behind an edge's leads to the start of another block, which is no place of the array: so it
+// is for the nodes of trees, of which there may be millions. An allocator may put the next block where the array ends.
+static bool may_be_first(const struct heap_snapshot *snapshot, uint64_t edge, uint64_t end)
+{
+	heap_object_id target = snapshot->edge_target[edge];
+
+	for (uint64_t i = edge + 1; i < end && i < edge + BOUNDS &&
+				    snapshot->edge_slot[i] - snapshot->edge_slot[edge] < BOUNDS;
+	     i++) {
+		if (snapshot->edge_target[i] != target && snapshot->edge_target[i] != target + 1)
+			return false;
+	}
+	return true;
 }
 
 HEAP_MUST_CHECK
@@ -234,12 +302,11 @@ static struct heap_error *visit_object(struct search *search, heap_object_id hol
 {
 	struct inference *inference = search->inference;
 	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
-	uint64_t prefix = inference_prefix(inference, holder);
-	const struct heap_repetition *repetition;
+	uint32_t end = snapshot->edge_first[holder + 1];
+	const struct heap_repetition *repetition = NULL;
+	uint64_t prefix = 0;
 
-	HEAP_TRY(heap_repetitions_find(&inference->repetitions, inference_type(inference, holder),
-				       &repetition));
-	for (uint32_t i = snapshot->edge_first[holder]; i < snapshot->edge_first[holder + 1]; i++) {
+	for (uint32_t i = snapshot->edge_first[holder]; i < end; i++) {
 		uint64_t slot = snapshot->edge_slot[i] * UINT64_C(8);
 		struct bounds bounds = {
 			.target = snapshot->edge_target[i],
@@ -247,9 +314,17 @@ static struct heap_error *visit_object(struct search *search, heap_object_id hol
 		};
 
 		progress_step();
-		if (slot < prefix || !layouts_is_start(snapshot->edge_interior[i]) ||
-		    !heap_repetition_has_room(repetition, slot - prefix,
-					      inference_size(inference, holder)))
+		if (!layouts_is_start(snapshot->edge_interior[i]) ||
+		    !may_be_first(snapshot, i, end))
+			continue;
+		if (!repetition) {
+			prefix = inference_prefix(inference, holder);
+			HEAP_TRY(heap_repetitions_find(&inference->repetitions,
+						       inference_type(inference, holder),
+						       &repetition));
+		}
+		if (slot < prefix || !heap_repetition_has_room(repetition, slot - prefix,
+							       inference_size(inference, holder)))
 			continue;
 		HEAP_TRY(judge_pointer(search, inference_type(inference, holder), repetition,
 				       inference_address(inference, holder), slot - prefix,

@@ -81,6 +81,15 @@ static heap_type_id find_head(const struct inference *inference, heap_object_id 
 	return found;
 }
 
+// Rings lead by both of their pointers, so that a block with fewer pointers need not be read: the items of lists, of which
+// there may be millions, begin with such a pair, too.
+static bool has_pointers(const struct inference *inference, heap_object_id object)
+{
+	const uint32_t *edges = &inference->capture->snapshot.edge_first[object];
+
+	return edges[1] - edges[0] >= 2 * MIN_RINGS;
+}
+
 // Claims a block that a hint takes for a head.
 HEAP_MUST_CHECK
 static struct heap_error *claim_block(struct inference *inference, heap_object_id object,
@@ -111,7 +120,7 @@ struct heap_error *ring_arrays_claim(struct inference *inference, uint64_t *clai
 		if (!is_head(inference, hint->type))
 			other = hint->type;
 		else if (inference->claims.rank[hint->object] >= RANK_EMBEDDED &&
-			 inference_size(inference, hint->object) >= MIN_RINGS * LINK)
+			 has_pointers(inference, hint->object))
 			HEAP_TRY(claim_block(inference, hint->object, claimed));
 	}
 	return NULL;
