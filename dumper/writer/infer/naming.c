@@ -7,9 +7,9 @@
  * code's variables, and the names of siblings.
  */
 #include "dumper/writer/infer/naming.h"
+#include "dumper/writer/infer/content_search.h"
 #include "dumper/writer/infer/majority.h"
 
-#include "lib/base/pieces.h"
 #include "dumper/writer/base/progress.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/prefetch.h"
@@ -18,7 +18,6 @@
 
 enum {
 	FEW = 256,             // news about a smaller share of blocks concerns only these
-	PIECE = 4096,          // blocks whose hints are weighed by one thread
 	PREFETCH_DISTANCE = 8, // objects
 	FETCHED_EDGES = 4,
 	STILL_AGREED = 800, // per mille of the voters, for a name by vote to stay
@@ -96,35 +95,52 @@ static bool is_of(const struct kind *kind, const struct site_summary *site)
 	return kind->site == site->site && kind->tag == site->tag;
 }
 
-// Claims the target of a char * as text, if it reads like text.
-HEAP_MUST_CHECK
-static struct heap_error *claim_texts(struct inference *inference, uint64_t *words,
-				      uint64_t *claimed)
+// The first block from one on to which a char * has led since the last time, and that has no good name.
+static heap_object_id next_pointed_text(struct inference *inference, heap_object_id from,
+					heap_object_id end)
 {
-	const struct objects *objects = &inference->capture->objects;
+	for (; from < end; from++) {
+		progress_step();
+		if (!(inference->news[from] & NEWS_TEXT))
+			continue;
+		inference->news[from] &= (uint8_t)~NEWS_TEXT;
+		if (!claims_are_good(&inference->claims, from))
+			break;
+	}
+	return from;
+}
 
+HEAP_MUST_CHECK
+static struct heap_error *judge_text(const struct inference *inference,
+				     const struct content *content, struct layout_claim *claim)
+{
+	uint64_t size = inference_size(inference, content->object);
+
+	*claim = (struct layout_claim){ .fit = LAYOUT_NONE };
+	if (content_is_text(inference, content, size))
+		*claim = (struct layout_claim){ LAYOUT_TEXT,
+						hints_find_text(inference, content->object), size };
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *claim_text(struct inference *inference, heap_object_id object,
+				     const struct layout_claim *claim)
+{
+	return claims_add(&inference->claims, RANK_STRING,
+			  &(struct claim){ object, claim->type, claim->elements,
+					   HEAP_EVIDENCE_POINTER, false });
+}
+
+// Claims the targets of each char * as text, if they read like text.
+HEAP_MUST_CHECK
+static struct heap_error *claim_texts(struct inference *inference, uint64_t *claimed)
+{
 	if (inference->hints.texts == 0)
 		return NULL;
 	inference->hints.texts = 0;
-	for (heap_object_id i = 0; i < objects->count && !progress_is_late(); i++) {
-		uint64_t size = inference_size(inference, i);
-		struct content content;
-
-		progress_step();
-		if (!(inference->news[i] & NEWS_TEXT))
-			continue;
-		inference->news[i] &= (uint8_t)~NEWS_TEXT;
-		if (claims_are_good(&inference->claims, i))
-			continue;
-		content_read(inference, i, words, &content);
-		if (!content_is_text(inference, &content, size))
-			continue;
-		++*claimed;
-		HEAP_TRY(claims_add(&inference->claims, RANK_STRING,
-				    &(struct claim){ i, hints_find_text(inference, i), size,
-						     HEAP_EVIDENCE_POINTER, false }));
-	}
-	return NULL;
+	return content_search_run(&(struct content_search){ inference, claimed, next_pointed_text,
+							    judge_text, claim_text });
 }
 
 // The kinds of a site and a tag, from the first one on.
@@ -193,7 +209,7 @@ struct heap_error *naming_claim(struct inference *inference, enum naming_evidenc
 		return heap_error_out_of_memory();
 	hints_forget_fresh(&inference->hints, evidence);
 	if (evidence == NAMING_SURE)
-		HEAP_TRY(claim_texts(inference, words, claimed));
+		HEAP_TRY(claim_texts(inference, claimed));
 	HEAP_TRY(kinds_count(inference));
 	for (uint32_t first = 0; first < kinds->count && !progress_is_late(); first += site.sizes) {
 		site = summarize(kinds, first, pass);
@@ -240,25 +256,6 @@ static enum rank weak_rank(enum layout_fit fit)
 	}
 }
 
-// The claim of single hints on an object.
-struct weighed {
-	heap_object_id object;
-	struct layout_claim claim;
-};
-
-struct weighing {
-	struct inference *inference;
-	uint64_t *claimed;
-};
-
-// The claims on the objects of a piece.
-struct part {
-	struct pages *pages;
-	struct weighed *found; // [count]
-	size_t count;
-	uint64_t words[CONTENT_WORDS + 1];
-};
-
 // @param object  without a claim
 static bool is_weighed(const struct inference *inference, heap_object_id object)
 {
@@ -283,90 +280,41 @@ static void fetch_targets(const struct inference *inference, heap_object_id obje
 	}
 }
 
-// Several threads visit pieces, and none changes data that another one reads.
-HEAP_MUST_CHECK
-static struct heap_error *weigh_piece(void *context, size_t number, void *result)
+// Threads that still weigh do not read the ranks of other objects.
+static heap_object_id next_weighed(struct inference *inference, heap_object_id from,
+				   heap_object_id end)
 {
-	const struct weighing *weighing = context;
-	const struct inference *inference = weighing->inference;
-	heap_object_id first = (heap_object_id)number * PIECE;
-	heap_object_id left = inference->capture->objects.count - first;
-	heap_object_id end = first + (left < PIECE ? left : PIECE);
-	const struct claims *claims = &inference->claims;
-	struct part *part = result;
+	heap_object_id i = inference_next_hinted(inference, from, end);
 
-	part->count = 0;
-	if (!part->pages)
-		part->pages = pages_create(&inference->capture->image, PAGES_IN_ORDER);
-	if (!part->found)
-		part->found = malloc(PIECE * sizeof(*part->found));
-	if (!part->pages || !part->found)
-		return heap_error_out_of_memory();
-	for (heap_object_id i = inference_next_hinted(inference, first, end);
-	     !progress_is_late() && i < end; i = inference_next_hinted(inference, i + 1, end)) {
-		struct weighed *weighed = &part->found[part->count];
-		struct content content;
+	for (; i < end && !progress_is_late(); i = inference_next_hinted(inference, i + 1, end)) {
+		heap_object_id ahead = i + PREFETCH_DISTANCE;
 
 		progress_step();
-		if (i + PREFETCH_DISTANCE < inference->capture->objects.count &&
-		    claims->rank[i + PREFETCH_DISTANCE] == RANK_NONE &&
-		    is_weighed(inference, i + PREFETCH_DISTANCE))
-			fetch_targets(inference, i + PREFETCH_DISTANCE);
-		if (!is_weighed(inference, i))
-			continue;
-		content_read_from(inference, part->pages, i, part->words, &content);
-		weighed->object = i;
-		HEAP_TRY(hints_weigh(inference, &content, &weighed->claim));
-		part->count += weighed->claim.fit != LAYOUT_NONE;
+		if (ahead < inference->capture->objects.count &&
+		    inference->claims.rank[ahead] == RANK_NONE && is_weighed(inference, ahead))
+			fetch_targets(inference, ahead);
+		if (is_weighed(inference, i))
+			break;
 	}
-	progress_flush();
-	return NULL;
+	return i;
 }
 
-// Threads that still weigh do not read the ranks of other objects.
 HEAP_MUST_CHECK
-static struct heap_error *join_piece(void *context, void *result)
+static struct heap_error *claim_weighed(struct inference *inference, heap_object_id object,
+					const struct layout_claim *claim)
 {
-	const struct weighing *weighing = context;
-	const struct part *part = result;
-
-	*weighing->claimed += part->count;
-	for (size_t i = 0; i < part->count; i++) {
-		const struct weighed *weighed = &part->found[i];
-
-		if (weighed->claim.fit == LAYOUT_SLACK && weighed->claim.elements == 1)
-			HEAP_TRY(larger_blocks_note(
-				&weighing->inference->larger_blocks, weighed->claim.type,
-				inference_size(weighing->inference, weighed->object)));
-		HEAP_TRY(claims_add(&weighing->inference->claims, weak_rank(weighed->claim.fit),
-				    &(struct claim){ weighed->object, weighed->claim.type,
-						     weighed->claim.elements, HEAP_EVIDENCE_POINTER,
-						     false }));
-	}
-	return NULL;
-}
-
-static void release_piece(void *result)
-{
-	struct part *part = result;
-
-	pages_destroy(part->pages);
-	free(part->found);
+	if (claim->fit == LAYOUT_SLACK && claim->elements == 1)
+		HEAP_TRY(larger_blocks_note(&inference->larger_blocks, claim->type,
+					    inference_size(inference, object)));
+	return claims_add(&inference->claims, weak_rank(claim->fit),
+			  &(struct claim){ object, claim->type, claim->elements,
+					   HEAP_EVIDENCE_POINTER, false });
 }
 
 struct heap_error *naming_weigh_hints(struct inference *inference, uint64_t *claimed)
 {
-	struct weighing weighing = { inference, claimed };
-
-	// By address, so that memory is read once and in order.
-	return heap_pieces_run(&(struct heap_piece_work){
-		.count = ((size_t)inference->capture->objects.count + PIECE - 1) / PIECE,
-		.part_size = sizeof(struct part),
-		.work = weigh_piece,
-		.join = join_piece,
-		.release = release_piece,
-		.context = &weighing,
-	});
+	return content_search_run(&(struct content_search){ inference, claimed, next_weighed,
+							    hints_weigh, claim_weighed });
 }
 
 // --- second thoughts ---------------------------------------------------------

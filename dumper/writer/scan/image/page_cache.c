@@ -10,7 +10,8 @@ enum {
 	PAGE = 4096,
 	MIN_PAGES = 16,
 	SHARE = 64, // of the memory that there may be, no more than one part in so many
-	AHEAD = 4,  // are read at once where addresses ascend
+	NEAR = 4,   // pages: as far ahead is still by ascending addresses
+	AHEAD = 16, // are read at once there
 };
 
 struct pages {
@@ -76,7 +77,7 @@ static void fetch(struct pages *pages, uint64_t number)
 {
 	size_t place = place_of(pages, number), count = 1;
 
-	if (number > pages->last && number - pages->last <= AHEAD)
+	if (number > pages->last && number - pages->last <= NEAR)
 		count = place + AHEAD <= pages->count ? AHEAD : pages->count - place;
 	image_read_padded(pages->image, number * PAGE, pages->bytes[place], count * PAGE);
 	for (size_t i = 0; i < count; i++)
