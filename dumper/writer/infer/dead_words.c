@@ -2,6 +2,7 @@
 #include "dumper/writer/infer/dead_words.h"
 
 #include "dumper/writer/infer/classes/held_parts.h"
+#include "dumper/writer/infer/rounding_words.h"
 #include "lib/base/cleanup.h"
 
 #include <stdlib.h>
@@ -239,13 +240,23 @@ static void move_edge(struct heap_snapshot *snapshot, uint32_t from, uint32_t to
 	snapshot->edge_flags[to] = snapshot->edge_flags[from];
 }
 
+// True if an edge is the next of a list, which is left behind then.
+static bool take_next(const struct rounding_words *rounding, size_t *at, uint32_t edge)
+{
+	while (*at < rounding->count && rounding->items[*at] < edge)
+		++*at;
+	return *at < rounding->count && rounding->items[*at] == edge;
+}
+
 static void remove_from_objects(struct held_parts *held, const struct texts *texts,
-				const uint8_t *is_buffer, struct pages *pages,
-				const struct capture *capture, struct heap_snapshot *snapshot)
+				const uint8_t *is_buffer, const struct rounding_words *rounding,
+				struct pages *pages, const struct capture *capture,
+				struct heap_snapshot *snapshot)
 {
 	const struct objects *objects = &capture->objects;
 	bool has_ranges = held_parts_has_ranges(held);
 	uint32_t kept = 0, edge = 0;
+	size_t next = 0;
 
 	for (heap_object_id object = 0; object < objects->count; object++) {
 		heap_type_id type = names_type(&capture->names, object);
@@ -259,7 +270,8 @@ static void remove_from_objects(struct held_parts *held, const struct texts *tex
 			continue;
 		}
 		// All edges of most blocks stay where they are.
-		if (edge == kept && !has_ranges && !is_concerned && texts->begin[type] == NO_TEXT) {
+		if (edge == kept && !has_ranges && !is_concerned && texts->begin[type] == NO_TEXT &&
+		    (next == rounding->count || rounding->items[next] >= end)) {
 			edge = kept = end;
 			continue;
 		}
@@ -268,7 +280,7 @@ static void remove_from_objects(struct held_parts *held, const struct texts *tex
 		for (; edge < end; edge++) {
 			uint64_t offset = snapshot->edge_slot[edge] * (uint64_t)WORD;
 
-			if (!held_range_has(&range, offset) ||
+			if (take_next(rounding, &next, edge) || !held_range_has(&range, offset) ||
 			    (is_concerned &&
 			     held_parts_is_dead(held, type, objects_address(objects, object),
 						offset)) ||
@@ -299,6 +311,7 @@ static void remove_from_roots(struct held_parts *held, struct heap_snapshot *sna
 struct heap_error *dead_words_remove(struct capture *capture)
 {
 	CLEANUP(texts_deinit) struct texts texts = { 0 };
+	CLEANUP_ARRAY struct rounding_words rounding = { 0 };
 	struct pages *pages = pages_create(&capture->image, PAGES);
 	struct held_parts *held = pages ? held_parts_create(capture, pages) : NULL;
 	CLEANUP_FREE uint8_t *is_buffer = calloc((size_t)capture->objects.count + 1, 1);
@@ -307,9 +320,12 @@ struct heap_error *dead_words_remove(struct capture *capture)
 
 	if (!error)
 		error = note_ranges(&texts, held, capture);
+	if (!error)
+		error = rounding_words_find(capture, &rounding);
 	if (!error) {
 		find_buffers(capture, &texts, pages, is_buffer);
-		remove_from_objects(held, &texts, is_buffer, pages, capture, &capture->snapshot);
+		remove_from_objects(held, &texts, is_buffer, &rounding, pages, capture,
+				    &capture->snapshot);
 		remove_from_roots(held, &capture->snapshot);
 	}
 	held_parts_destroy(held);

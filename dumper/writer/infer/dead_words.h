@@ -19,7 +19,8 @@
  * The same holds for the word in which a text ends: that of a block of characters, or of a flexible array
  * of them, as in struct symbol { struct symbol *next; char text[]; }. Behind the terminating NUL it has what
  * was there before. So has the word behind it, if only the allocator has rounded the block's size up so far, as after an
- * attach. And for the buffers of libc's streams, which hold characters alone.
+ * attach. And for the buffers of libc's streams, which hold characters alone. rounding_words.h knows what lies behind
+ * structs in blocks whose sizes have been rounded up.
  */
 
 #include "dumper/writer/scan/capture.h"

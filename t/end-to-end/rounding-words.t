@@ -1,0 +1,122 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-3.0-or-later
+# What an allocator has rounded sizes up by holds nothing, though old pointers lie there, unless it is a member that no
+# type has.
+use strict;
+use warnings;
+use File::Temp qw(tempdir);
+use Test::More;
+use lib 't/lib';
+use Heapsh;
+
+if (my $why = Heapsh::attach_refusal()) { plan skip_all => $why }
+
+my $source = <<'END';
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+struct Secret {
+	long numbers[40];
+};
+struct Value {
+	long numbers[5];
+};
+struct Shape {
+	virtual ~Shape() = default;
+	long numbers[9] = {};
+};
+// 32 bytes in blocks of 40: three of eight have a pointer behind them that no type has.
+struct Item {
+	Item *next;
+	long numbers[3];
+};
+struct Plain {
+	Plain *next;
+	long numbers[3];
+};
+struct Payload {
+	long numbers[20];
+};
+struct Other {
+	long numbers[30];
+};
+
+Secret *secret;
+Other *other;
+std::map<long, Value> *values;
+std::vector<std::shared_ptr<Value>> *shared;
+std::vector<Shape *> *shapes;
+Item *items;
+Plain *plains;
+
+// Leaves pointers in freed blocks of a size, which the next ones of that size get.
+static void soil(size_t size, int count, bool mixed)
+{
+	std::vector<void **> blocks;
+
+	for (int i = 0; i < count; i++) {
+		auto block = static_cast<void **>(malloc(size));
+
+		for (size_t j = 0; j < size / sizeof(*block); j++)
+			block[j] = mixed && i % 2 ? static_cast<void *>(other) : secret;
+		__asm__ volatile("" ::"r"(block) : "memory");
+		blocks.push_back(block);
+	}
+	for (auto block : blocks)
+		free(block);
+}
+
+int main()
+{
+	secret = new Secret();
+	other = new Other();
+	values = new std::map<long, Value>();
+	shared = new std::vector<std::shared_ptr<Value>>();
+	shapes = new std::vector<Shape *>();
+	shapes->reserve(300);
+	for (int round = 0; round < 50; round++) {
+		soil(88, 5, false); // nodes have 80 bytes: 32, a key, and five numbers
+		for (long i = 0; i < 5; i++)
+			values->emplace(100 * round + i, Value{});
+		soil(88, 3, false);
+		for (int i = 0; i < 3; i++)
+			shapes->push_back(new Shape());
+		soil(40, 4, true);
+		for (int i = 0; i < 4; i++) {
+			auto plain = static_cast<Plain *>(malloc(sizeof(Plain)));
+
+			*plain = Plain{ plains, { 1, 2, 3 } };
+			plains = plain;
+		}
+		for (int i = 0; i < 4; i++) {
+			auto item = static_cast<Item *>(calloc(1, sizeof(Item) + sizeof(Payload *)));
+
+			item->next = items;
+			items = item;
+			if (i < 3)
+				*reinterpret_cast<Payload **>(item + 1) = new Payload();
+		}
+	}
+	puts("ready");
+	fflush(stdout);
+	return getchar() == EOF;
+}
+END
+
+my $directory = tempdir(CLEANUP => 1);
+Heapsh::write_file("$directory/rounding.cc", $source);
+system("c++ -std=c++17 -g -O1 -o $directory/rounding $directory/rounding.cc") == 0 or plan skip_all => 'no C++ compiler';
+my $program = Heapsh->start("$directory/rounding", bare => 1, directory => $directory);
+my $file = $program->attach_and_finish;
+is_deeply [map { Heapsh::ask_json($file, 'find', '--count', 'type', $_)->{count} } qw(Shape Item Plain)], [150, 200, 200], 'the types'
+    or diag scalar Heapsh::ask($file, 'count');
+for my $name ('secret', 'other') {
+    my @holders = Heapsh::ask($file, 'inrefs', $name);
+    is scalar(@holders), 1, "one holder of what $name leads to" or diag join "\n", @holders[0 .. ($#holders < 9 ? $#holders : 9)];
+}
+is Heapsh::ask_json($file, 'find', '--count', 'leaked')->{count}, 0, 'a member that no type has holds';
+done_testing;
