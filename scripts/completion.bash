@@ -74,6 +74,7 @@ _heapsh_leakreport()
 		mapfile -t COMPREPLY < <(compgen -W 'kind type site backtrace dominator' -- "$word")
 	elif [[ $word == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W '-1 --quiet --json --html --summary --by --type --site --min
+			--limit --conservative
 			' -- "$word")
 	else
 		mapfile -t COMPREPLY < <(compgen -f -X '!*.snap' -- "$word"; compgen -d -- "$word")

@@ -32,8 +32,9 @@ enum {
 	EXIT_NONE = 1, // no candidates
 	EXIT_TROUBLE = 2,
 	FEWEST = 3,
-	SHORT_LIST = 10, // candidates that are told on a terminal
-	MAX_WORDS = 64,  // of filters
+	SHORT_SUMMARY = 25, // groups by dominator that are told, which may be as many as candidates
+	SHORT_LIST = 10,    // candidates that are told on a terminal
+	MAX_WORDS = 64,     // of filters
 };
 
 struct options {
@@ -41,6 +42,7 @@ struct options {
 	bool json;
 	bool html;
 	bool summary_only;
+	uint64_t limit;    // groups that are told
 	bool conservative; // words of stacks count like variables
 	struct candidates_options candidates;
 	char *words[MAX_WORDS];
@@ -51,7 +53,7 @@ static const struct options_program program = {
 	.usage = "usage: heapsh-leakreport [-q|--quiet] [--json|--html] [-1] [-s|--summary]\n"
 		 "           [--by kind|type|site|backtrace|dominator] [--type NAME] [--site "
 		 "PLACE]\n"
-		 "           [--min N|SIZE] [--conservative] FILE FILE FILE...\n",
+		 "           [--min N|SIZE] [--limit N] [--conservative] FILE FILE FILE...\n",
 };
 
 static bool add_filter(struct options *options, char *word, char *value)
@@ -112,6 +114,8 @@ static bool take_option(int option, struct options *options)
 		return add_filter(options, type, optarg);
 	case 'p':
 		return add_filter(options, site, optarg);
+	case 'l':
+		return options_limit(&program, &options->limit);
 	case 'm':
 		return parse_min(optarg, options) ||
 		       options_complain(&program, "min", optarg,
@@ -132,6 +136,7 @@ static bool parse_options(int argc, char **argv, struct options *options)
 		{ "type", required_argument, NULL, 't' },
 		{ "site", required_argument, NULL, 'p' },
 		{ "min", required_argument, NULL, 'm' },
+		{ "limit", required_argument, NULL, 'l' },
 		{ "conservative", no_argument, NULL, 'k' },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'V' },
@@ -144,6 +149,9 @@ static bool parse_options(int argc, char **argv, struct options *options)
 			return false;
 	}
 	options->candidates.filter = options->words;
+	if (options->limit == UINT64_MAX && !options->json &&
+	    options->candidates.by == CANDIDATES_BY_DOMINATOR)
+		options->limit = SHORT_SUMMARY;
 	if (argc - optind >= FEWEST)
 		return true;
 	heap_print(stderr, "heapsh-leakreport: %d file%s; it takes %d to tell a leak\n",
@@ -262,8 +270,10 @@ static void print_group(struct session *session, const struct heap_census *censu
 }
 
 static void print_summary(struct session *session, const struct heap_census *census,
-			  const struct candidates *candidates, enum candidates_by by, bool is_alone)
+			  const struct candidates *candidates, const struct options *options,
+			  bool is_alone)
 {
+	enum candidates_by by = options->candidates.by;
 	struct output *output = session->output;
 	uint64_t objects = 0, bytes = 0;
 
@@ -274,11 +284,15 @@ static void print_summary(struct session *session, const struct heap_census *cen
 			     by == CANDIDATES_BY_KIND ? "type, site" : candidates_name(by));
 	output_open_array(output, "summary");
 	for (size_t i = 0; i < candidates->group_count; i++) {
-		print_group(session, census, &candidates->groups[i], by);
+		if (i < options->limit)
+			print_group(session, census, &candidates->groups[i], by);
 		objects += candidates->groups[i].objects;
 		bytes += candidates->groups[i].bytes;
 	}
 	output_close(output);
+	if (candidates->group_count > options->limit)
+		output_text(output, "… %" PRIu64 " more\n",
+			    candidates->group_count - options->limit);
 	output_text(output, "Total: %" PRIu64 " object%s, %s\n", objects, format_plural(objects),
 		    describe_bytes(session, bytes));
 	output_number(output, "objects", objects);
@@ -301,7 +315,7 @@ static void report(struct session *session, const struct reading *reading,
 	describe_unknown_births(session, NULL);
 	// People want the summary, programs read line by line.
 	if (output_rows(session->output) > 0 && !options->json) {
-		print_summary(session, reading->census, candidates, options->candidates.by, true);
+		print_summary(session, reading->census, candidates, options, true);
 		if (!options->summary_only && candidates->count > 0) {
 			output_text(session->output, "\n");
 			print_leaks(session, reading->series, candidates, SHORT_LIST);
@@ -310,8 +324,7 @@ static void report(struct session *session, const struct reading *reading,
 	}
 	if (!options->summary_only)
 		print_leaks(session, reading->series, candidates, SIZE_MAX);
-	print_summary(session, reading->census, candidates, options->candidates.by,
-		      options->summary_only);
+	print_summary(session, reading->census, candidates, options, options->summary_only);
 }
 
 HEAP_MUST_CHECK
@@ -346,7 +359,7 @@ static enum tally_by tally_for(enum candidates_by by)
 
 int main(int argc, char **argv)
 {
-	struct options options = { 0 };
+	struct options options = { .limit = UINT64_MAX };
 	struct session session = { .errors = stderr };
 	struct reading reading = { 0 };
 	struct heap_error *error;

@@ -138,28 +138,213 @@ struct keyed {
 // Objects that no single node holds have the key of their class (lib/graph/root_sizes.h), above all nodes.
 #define CLASS_KEY (UINT64_C(1) << 32)
 
-// The nearest dominator that has been there from the beginning, or the class of those who hold the
-// object together; NO_HOLDER: nothing does.
-static uint64_t holder_of(const struct session *session, const struct heap_series *series,
-			  heap_object_id object)
+// A node that dominates another one, its child in the tree.
+struct link {
+	heap_node_id node, below;
+};
+
+// The nearest dominator that has been there from the beginning; HEAP_NO_NODE if it takes several roots.
+static struct link old_dominator(const struct session *session, const struct heap_series *series,
+				 heap_object_id object)
+{
+	const struct heap_dominators *dominators = session->dominators;
+	struct link link = { dominators->nearest[object], object };
+
+	while (link.node < dominators->objects &&
+	       heap_series_first_seen(series, heap_divided_block(session->divided, link.node)) >
+		       0) {
+		link.below = link.node;
+		link.node = dominators->nearest[link.node];
+	}
+	return link;
+}
+
+static heap_type_id type_of_node(const struct session *session, heap_node_id node)
+{
+	const struct heap_part *part;
+
+	if (node >= session->dominators->objects)
+		return HEAP_NO_TYPE;
+	part = heap_divided_part(session->divided, node);
+	return part ? part->type
+		    : session->snapshot->type[heap_divided_block(session->divided, node)];
+}
+
+// True for two nodes of a list or a tree: the one holds the other as it holds all that comes behind.
+static bool is_among_alike(const struct session *session, const struct link *link)
+{
+	heap_type_id type = type_of_node(session, link->node);
+
+	return type != HEAP_NO_TYPE && type == type_of_node(session, link->below);
+}
+
+// The link from which the nodes of a list or a tree hang.
+static struct link whole_of(const struct session *session, struct link link)
+{
+	while (is_among_alike(session, &link))
+		link = (struct link){ session->dominators->nearest[link.node], link.node };
+	return link;
+}
+
+// The key of a holder: a node, or the class of those roots that hold the node below together.
+static uint64_t holder_key(const struct session *session, const struct link *link)
 {
 	const struct heap_dominators *dominators = session->dominators;
 	const struct session_holders *holders = session->holders;
-	heap_node_id below = object, node = dominators->nearest[object];
+
+	if (link->node == HEAP_NO_NODE)
+		return CLASS_KEY + heap_joint_class(holders->all, &holders->joint, link->below);
+	if (link->node >= dominators->objects &&
+	    holders->group[link->node - dominators->objects] == holders->words)
+		return CLASS_KEY + holders->words;
+	return link->node;
+}
+
+// What holds an object: NO_HOLDER if nothing does.
+static uint64_t holder_of(const struct session *session, const struct heap_series *series,
+			  heap_object_id object)
+{
+	struct link link;
 
 	if (session_retained(session, object) == 0)
 		return NO_HOLDER;
-	while (node < dominators->objects &&
-	       heap_series_first_seen(series, heap_divided_block(session->divided, node)) > 0) {
-		below = node;
-		node = dominators->nearest[node];
+	link = whole_of(session, old_dominator(session, series, object));
+	return holder_key(session, &link);
+}
+
+// --- holders of many candidates ----------------------------------------------------------
+
+/*
+ * New entries of a tree or a list are below old ones, which is of no interest: the holder is what has the whole tree.
+ * Unless one of its nodes has most of them, and several directly: what grows is what hangs there.
+ *
+ *	cache ─ entry ─┬─ entry ─ new      all new ones count for the cache
+ *	               └─ entry ─ new
+ *	tree ─ topic ─┬─ topic
+ *	              └─ topic ─┬─ new     they count for that topic
+ *	                        └─ new
+ */
+struct hanging {
+	struct link link; // to the candidate's nearest old dominator
+	size_t at;        // in the keys
+};
+
+struct hangings {
+	struct hanging *list; // [count] by the node, then by that below
+	size_t count;
+	struct link *
+		whole; // [nodes] whole_of() a node and the one below; a node of NO_NODE and below 0: not known
+	uint32_t *sums; // [nodes] candidates below such a whole, by the node below
+};
+
+static void hangings_deinit(struct hangings *hangings)
+{
+	free(hangings->list);
+	free(hangings->whole);
+	free(hangings->sums);
+}
+
+static int compare_hangings(const void *left, const void *right)
+{
+	const struct hanging *a = left, *b = right;
+
+	if (a->link.node != b->link.node)
+		return a->link.node < b->link.node ? -1 : 1;
+	return (a->link.below > b->link.below) - (a->link.below < b->link.below);
+}
+
+// whole_of() a link among alike nodes, which remembers what it finds for all nodes on its way.
+static struct link find_whole(const struct session *session, struct hangings *hangings,
+			      struct link link)
+{
+	struct link at = link;
+
+	while (is_among_alike(session, &at)) {
+		if (hangings->whole[at.node].below != 0) {
+			at = hangings->whole[at.node];
+			at.below--;
+			break;
+		}
+		at = (struct link){ session->dominators->nearest[at.node], at.node };
 	}
-	if (node == HEAP_NO_NODE)
-		return CLASS_KEY + heap_joint_class(holders->all, &holders->joint, below);
-	if (node >= dominators->objects &&
-	    holders->group[node - dominators->objects] == holders->words)
-		return CLASS_KEY + holders->words;
-	return node;
+	while (is_among_alike(session, &link) && hangings->whole[link.node].below == 0) {
+		hangings->whole[link.node] = (struct link){ at.node, at.below + 1 };
+		link = (struct link){ session->dominators->nearest[link.node], link.node };
+	}
+	return at;
+}
+
+// The end of the candidates that hang at one node. @param branches  gets how many nodes are right below that
+static size_t end_of_run(const struct hangings *hangings, size_t first, size_t *branches)
+{
+	size_t i = first;
+
+	*branches = 0;
+	for (;
+	     i < hangings->count && hangings->list[i].link.node == hangings->list[first].link.node;
+	     i++)
+		*branches += i == first ||
+			     hangings->list[i].link.below != hangings->list[i - 1].link.below;
+	return i;
+}
+
+static uint32_t *sum_at(const struct session *session, struct hangings *hangings, heap_node_id node)
+{
+	size_t count = session->dominators->objects + session->dominators->roots;
+
+	return &hangings->sums[node < count ? node : count];
+}
+
+// Sets the keys of the candidates that hang at nodes among alike ones.
+static void join_hangings(const struct session *session, struct hangings *hangings,
+			  struct keyed *keys)
+{
+	size_t branches;
+
+	for (size_t i = 0; i < hangings->count; i++)
+		++*sum_at(session, hangings,
+			  find_whole(session, hangings, hangings->list[i].link).node);
+	for (size_t i = 0, end; i < hangings->count; i = end) {
+		struct link link = hangings->list[i].link;
+		struct link whole = find_whole(session, hangings, link);
+
+		end = end_of_run(hangings, i, &branches);
+		if (branches == 1 || end - i < *sum_at(session, hangings, whole.node) / 2)
+			link = whole;
+		for (; i < end; i++)
+			keys[hangings->list[i].at].key = holder_key(session, &link);
+	}
+}
+
+// Finds the holders of all candidates.
+HEAP_MUST_CHECK
+static struct heap_error *key_holders(const struct session *session,
+				      const struct heap_series *series, struct keyed *keys,
+				      size_t count)
+{
+	size_t nodes = session->dominators->objects;
+	CLEANUP(hangings_deinit)
+	struct hangings hangings = {
+		.list = malloc((count + 1) * sizeof(*hangings.list)),
+		.whole = calloc(nodes + 1, sizeof(*hangings.whole)),
+		.sums = calloc(nodes + session->dominators->roots + 1, sizeof(*hangings.sums)),
+	};
+
+	if (!hangings.list || !hangings.whole || !hangings.sums)
+		return heap_error_out_of_memory();
+	for (size_t i = 0; i < count; i++) {
+		struct link link = old_dominator(session, series, keys[i].object);
+
+		if (session_retained(session, keys[i].object) == 0)
+			keys[i].key = NO_HOLDER;
+		else if (is_among_alike(session, &link))
+			hangings.list[hangings.count++] = (struct hanging){ link, i };
+		else
+			keys[i].key = holder_key(session, &link);
+	}
+	qsort(hangings.list, hangings.count, sizeof(*hangings.list), compare_hangings);
+	join_hangings(session, &hangings, keys);
+	return NULL;
 }
 
 HEAP_MUST_CHECK
@@ -178,12 +363,11 @@ static struct heap_error *make_keys(const struct candidates *candidates, enum ca
 			return error;
 		if (by == CANDIDATES_BY_BACKTRACE)
 			keys[i].key = heap_backtrace_step(session->snapshot->backtrace[object]);
-		else if (by == CANDIDATES_BY_DOMINATOR)
-			keys[i].key = holder_of(session, series, object);
 		else
 			keys[i].key = keys[i].kind;
 	}
-	return NULL;
+	return by == CANDIDATES_BY_DOMINATOR ? key_holders(session, series, keys, candidates->count)
+					     : NULL;
 }
 
 static int compare_keys(const void *left, const void *right)
@@ -192,34 +376,59 @@ static int compare_keys(const void *left, const void *right)
 
 	if (a->key != b->key)
 		return a->key < b->key ? -1 : 1;
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
 	return a->object < b->object ? -1 : a->object > b->object;
 }
 
-static bool is_worse(const struct growth *a, const struct growth *b)
+// Bytes of the objects of one kind in a group, which are the keys from the first on.
+static uint64_t bytes_of_kind(const struct session *session, const struct keyed *keys, size_t count)
 {
-	if (a->count.kind != b->count.kind)
-		return a->count.kind < b->count.kind;
-	return a->bytes.rate > b->bytes.rate;
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < count && keys[i].key == keys->key && keys[i].kind == keys->kind; i++)
+		bytes += session->snapshot->size[keys[i].object];
+	return bytes;
+}
+
+// Adds an object to its group. A group is told by the worst of its kinds, and of these by the one that has most of it.
+static void add_to_group(struct candidate_group *group, const struct keyed *key,
+			 const struct session *session)
+{
+	group->objects++;
+	group->bytes += session->snapshot->size[key->object];
+	if (key->object < group->example)
+		group->example = key->object;
 }
 
 static void gather_groups(struct candidates *candidates, const struct keyed *keys,
 			  const struct growth *growths, const struct session *session)
 {
 	struct candidate_group *group = NULL;
+	uint64_t most = 0; // bytes of the group's kind
 
 	for (size_t i = 0; i < candidates->count; i++) {
 		const struct keyed *key = &keys[i];
+		bool is_first = i == 0 || keys[i - 1].key != key->key;
 
-		if (i == 0 || keys[i - 1].key != key->key) {
+		if (is_first) {
 			group = &candidates->groups[candidates->group_count++];
 			*group = (struct candidate_group){ .key = key->key,
 							   .example = key->object,
 							   .kind = key->kind };
+			most = 0;
 		}
-		group->objects++;
-		group->bytes += session->snapshot->size[key->object];
-		if (is_worse(&growths[key->kind], &growths[group->kind]))
-			group->kind = key->kind;
+		if (is_first || keys[i - 1].kind != key->kind) {
+			enum heap_trend_kind trend = growths[key->kind].count.kind;
+			enum heap_trend_kind worst = growths[group->kind].count.kind;
+			uint64_t bytes = bytes_of_kind(session, key, candidates->count - i);
+
+			if (trend < worst || (trend == worst && bytes > most)) {
+				group->kind = key->kind;
+				most = bytes;
+			}
+		}
+		add_to_group(group, key, session);
 	}
 	for (size_t i = 0; i < candidates->group_count; i++) {
 		const struct growth *growth = &growths[candidates->groups[i].kind];
@@ -274,6 +483,18 @@ static int compare_groups(const void *left, const void *right)
 		return candidates_trend(a) < candidates_trend(b) ? -1 : 1;
 	if (a->bytes_trend.rate != b->bytes_trend.rate)
 		return a->bytes_trend.rate > b->bytes_trend.rate ? -1 : 1;
+	if (a->bytes != b->bytes)
+		return a->bytes > b->bytes ? -1 : 1;
+	return a->example < b->example ? -1 : a->example > b->example;
+}
+
+// A group of several kinds has its own bytes, and of none of them all.
+static int compare_mixed_groups(const void *left, const void *right)
+{
+	const struct candidate_group *a = left, *b = right;
+
+	if (candidates_trend(a) != candidates_trend(b))
+		return candidates_trend(a) < candidates_trend(b) ? -1 : 1;
 	if (a->bytes != b->bytes)
 		return a->bytes > b->bytes ? -1 : 1;
 	return a->example < b->example ? -1 : a->example > b->example;
@@ -429,7 +650,7 @@ struct heap_error *candidates_find(struct candidates *result,
 	HEAP_TRY(find_candidates(&candidates, series, end, filter));
 	HEAP_TRY(make_groups(&candidates, options, session, series, tally, census));
 	qsort(candidates.groups, candidates.group_count, sizeof(*candidates.groups),
-	      compare_groups);
+	      options->by > CANDIDATES_BY_SITE ? compare_mixed_groups : compare_groups);
 	HEAP_TRY(name_groups(&candidates, options->by, session, census));
 	*result = candidates;
 	candidates = (struct candidates){ 0 };

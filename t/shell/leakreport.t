@@ -13,7 +13,7 @@ my @file = map { Sample::make('series', $_) } 0 .. 4;
 my $usage = <<'END';
 usage: heapsh-leakreport [-q|--quiet] [--json|--html] [-1] [-s|--summary]
            [--by kind|type|site|backtrace|dominator] [--type NAME] [--site PLACE]
-           [--min N|SIZE] [--conservative] FILE FILE FILE...
+           [--min N|SIZE] [--limit N] [--conservative] FILE FILE FILE...
 END
 
 sub answers {
@@ -108,6 +108,14 @@ answers '--min by bytes', ['-s', '--min', '0.1K', @file], <<'END', '', 0;
                          steady growth: 3600 ±0 objects, 168.8 KiB an hour
 Total: 3 objects, 144 B
 END
+answers '--limit', ['-s', '--limit', '1', @file], <<'END', '', 0;
+   objects        bytes  type, site
+         3        144 B  block(48), 0x12345678
+                         steady growth: 3600 ±0 objects, 168.8 KiB an hour
+… 1 more
+Total: 6 objects, 192 B
+END
+answers '--limit of what', ['--limit', 'x', @file], '', "heapsh-leakreport: --limit x: not a number\n$usage", 2;
 answers '--min by objects', ['--min', '4', @file], "Total: 0 objects, 0 B\n", '', 1;
 answers '--type of none', ['--type', 'struct none', @file], "Total: 0 objects, 0 B\n", '', 1;
 answers '--by what', ['--by', 'size', @file], '', "heapsh-leakreport: --by size: not kind, type, site, backtrace or dominator\n$usage", 2;
