@@ -226,7 +226,8 @@ $(BUILD)/t/unit/headroom.t: $(addprefix $(BUILD)/dumper/base/,headroom.o system.
 $(BUILD)/t/unit/names.t: $(BUILD)/dumper/command/names.o
 $(BUILD)/t/unit/units.t: $(BUILD)/dumper/base/units.o
 $(BUILD)/t/unit/blocks.t $(BUILD)/t/unit/mimalloc.t: $(WALKS:%.c=$(BUILD)/%.o)
-$(BUILD)/t/unit/foreign_memory.t: $(WALKS:%.c=$(BUILD)/%.o) $(BUILD)/dumper/writer/scan/foreign_memory.o
+$(BUILD)/t/unit/memory_use.t: $(WALKS:%.c=$(BUILD)/%.o) \
+	$(addprefix $(BUILD)/dumper/writer/scan/,memory_use.o blocks/gaps.o blocks/chunks.o)
 $(BUILD)/t/unit/objects.t: $(WALKS:%.c=$(BUILD)/%.o) $(BUILD)/dumper/writer/scan/names.o
 $(BUILD)/t/unit/holders.t: $(addprefix $(BUILD)/dumper/writer/,base/progress.o infer/holders.o scan/names.o)
 $(BUILD)/t/unit/sparse_column.t: $(BUILD)/dumper/writer/base/sparse_column.o

@@ -294,6 +294,15 @@ struct heap_info {
 	uint64_t core_bytes;    /**< memory that it should have */
 	uint64_t missing_bytes; /**< of these have been cut off */
 	const char *lacks;      /**< what lay in those, for people; "": nothing */
+	/*
+	 * What the private memory is used for that the process has touched, but for modules' data. All of them are 0 in
+	 * snapshots of older versions.
+	 */
+	uint64_t block_bytes; /**< live blocks, as far as they are touched */
+	uint64_t spare_bytes; /**< what allocators have beside them: headers, caches, free memory */
+	uint64_t spare_page_bytes; /**< part of that: whole pages without a block */
+	uint64_t stack_bytes;      /**< of threads, with what else each thread has */
+	uint64_t mapped_bytes;     /**< the rest: the process has mapped it without malloc */
 };
 
 /** Columns for heap_snapshot_load(). */

@@ -24,6 +24,8 @@ const struct heap_info_key heap_info_numbers[] = {
 	KEY(signal),        KEY(taken),          KEY(oldest),
 	KEY(core_bytes),    KEY(missing_bytes),  KEY(lost_bytes),
 	KEY(fault),         KEY(fault_address),  KEY(sender),
+	KEY(block_bytes),   KEY(spare_bytes),    KEY(spare_page_bytes),
+	KEY(stack_bytes),   KEY(mapped_bytes),
 };
 const size_t heap_info_number_count = sizeof(heap_info_numbers) / sizeof(heap_info_numbers[0]);
 

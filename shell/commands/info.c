@@ -6,6 +6,7 @@
 #include "shell/command.h"
 #include "shell/print/describe.h"
 #include "shell/print/ending.h"
+#include "shell/print/memory_use.h"
 #include "shell/base/format.h"
 
 #include <inttypes.h>
@@ -492,6 +493,7 @@ static enum command_status info_run(struct session *session, int argc, char **ar
 	info_process(session);
 	info_origin(session);
 	info_heap(session);
+	memory_use_print(session);
 	info_modules(session);
 	info_threads(session);
 	info_trace(session);
@@ -505,7 +507,8 @@ const struct command info_command = {
 	.name = "info",
 	.synopsis = "",
 	.summary = "the process, its modules and threads, and what was captured of them",
-	.details = "It also shows how long the process was stopped, how much of each object was\n"
+	.details = "It also shows what memory is used for beside live blocks, such as free memory\n"
+		   "that malloc keeps, how long the process was stopped, how much of each object was\n"
 		   "kept, which modules have debug information, which blocks had their headers\n"
 		   "overwritten, and how many objects could be read only in part.\n"
 		   "\n"

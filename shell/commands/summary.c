@@ -7,6 +7,7 @@
 #include "lib/graph/leaks.h"
 #include "shell/command.h"
 #include "shell/print/describe.h"
+#include "shell/print/memory_use.h"
 #include "shell/base/format.h"
 #include "shell/base/table.h"
 
@@ -394,6 +395,7 @@ static enum command_status summary_run(struct session *session, int argc, char *
 	}
 	output_open_object(session->output, NULL);
 	print_totals(session, &all, &typed);
+	memory_use_print(session);
 	print_table(session, "reachability", reaches, REACH_KEYS, all.bytes, reach_name);
 	print_table(session, "module", modules, snapshot->module_count + 1, all.bytes, module_name);
 	print_table(session, "type", types, snapshot->types.count + 1, all.bytes, type_name);

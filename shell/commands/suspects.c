@@ -10,6 +10,7 @@
 #include "shell/command.h"
 #include "shell/print/backtrace.h"
 #include "shell/print/describe.h"
+#include "shell/print/memory_use.h"
 #include "shell/print/node.h"
 #include "shell/print/part.h"
 #include "shell/print/path.h"
@@ -238,6 +239,7 @@ static enum command_status suspects_run(struct session *session, int argc, char 
 		return COMMAND_USAGE;
 	if (minimum)
 		asked.least_leaked = asked.least;
+	memory_use_advise(session);
 	error = print_suspects(session, &asked, &count);
 	if (error)
 		return command_fail(session, error);

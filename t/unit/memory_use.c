@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How much memory of a process no known allocator has: of what the process itself has touched.
+// What memory of a process is used for: of what the process itself has touched.
 #include "t/unit/unit.h"
 
-#include "dumper/writer/scan/foreign_memory.h"
+#include "dumper/writer/scan/memory_use.h"
 #include "lib/base/cleanup.h"
 
 #include <signal.h>
@@ -14,8 +14,6 @@
 
 #define POOL ((size_t)8 << 20)
 #define TOUCHED ((size_t)3 << 20)
-
-static const struct block_threads no_threads = { NULL, 0 };
 
 struct target {
 	pid_t pid;
@@ -67,66 +65,126 @@ static void read_all(const struct target *target)
 static void pages_that_are_only_read_do_not_count(void **state)
 {
 	const struct target *target = *state;
-	CLEANUP(foreign_memory_deinit) struct foreign_memory before = { 0 }, after = { 0 };
-	CLEANUP(blocks_deinit) struct blocks none = { 0 };
+	CLEANUP(memory_use_deinit) struct memory_use before = { 0 }, after = { 0 };
 
-	assert_null(foreign_memory_init(&before, &target->image));
-	foreign_memory_count(&before, &none, &no_threads);
-	assert_null(foreign_memory_init(&after, &target->image));
+	assert_null(memory_use_init(&before, &target->image));
+	assert_null(memory_use_count(&before, &(struct memory_owners){ 0 }));
+	assert_null(memory_use_init(&after, &target->image));
 	read_all(target);
-	foreign_memory_count(&after, &none, &no_threads);
-	assert_true(before.foreign >= TOUCHED);
-	assert_int_equal(after.foreign, before.foreign);
+	assert_null(memory_use_count(&after, &(struct memory_owners){ 0 }));
+	assert_true(before.mapped >= TOUCHED);
+	assert_int_equal(after.mapped, before.mapped);
 	assert_int_equal(after.all, before.all);
 }
 
-static void a_mapping_with_a_block_is_known(void **state)
+// Counts memory in which there is one block, and a part of which an allocator has if a region has a size.
+static void count_one(const struct target *target, uint64_t offset, uint64_t size,
+		      struct block_region region, struct memory_use *use)
+{
+	struct blocks blocks = { 0 };
+	struct objects objects;
+
+	assert_null(objects_init(&objects));
+	assert_null(blocks_add(&blocks, (uintptr_t)target->pool + offset, size));
+	assert_null(blocks_end_run(&blocks));
+	assert_null(memory_use_init(use, &target->image));
+	assert_null(blocks_add_objects(&blocks, &target->image, &objects));
+	assert_null(memory_use_count(use, &(struct memory_owners){
+						  .objects = &objects,
+						  .regions = &region,
+						  .region_count = region.end > region.start,
+					  }));
+	objects_deinit(&objects);
+	blocks_deinit(&blocks);
+}
+
+static void an_allocator_has_all_of_a_mapping_with_a_block(void **state)
 {
 	const struct target *target = *state;
-	CLEANUP(foreign_memory_deinit) struct foreign_memory foreign = { 0 }, known = { 0 };
-	CLEANUP(blocks_deinit) struct blocks none = { 0 }, one = { 0 };
+	CLEANUP(memory_use_deinit) struct memory_use none = { 0 }, one = { 0 };
 
-	assert_null(foreign_memory_init(&foreign, &target->image));
-	foreign_memory_count(&foreign, &none, &no_threads);
-	assert_null(blocks_add(&one, (uintptr_t)target->pool + 64, 32));
-	assert_null(blocks_end_run(&one));
-	assert_null(blocks_sort(&one));
-	assert_null(foreign_memory_init(&known, &target->image));
-	foreign_memory_count(&known, &one, &no_threads);
-	assert_int_equal(known.all, foreign.all);
-	assert_true(foreign.foreign - known.foreign >= TOUCHED);
+	assert_null(memory_use_init(&none, &target->image));
+	assert_null(memory_use_count(&none, &(struct memory_owners){ 0 }));
+	count_one(target, 64, 32, (struct block_region){ 0 }, &one);
+	assert_int_equal(one.all, none.all);
+	assert_int_equal(one.blocks, 32);
+	assert_true(none.mapped - one.mapped >= TOUCHED);
+	assert_int_equal(one.blocks + one.spare, none.mapped - one.mapped);
+}
+
+static void an_allocator_has_its_regions_alone(void **state)
+{
+	const struct target *target = *state;
+	CLEANUP(memory_use_deinit) struct memory_use none = { 0 }, use = { 0 };
+	uint64_t start = (uintptr_t)target->pool;
+
+	assert_null(memory_use_init(&none, &target->image));
+	assert_null(memory_use_count(&none, &(struct memory_owners){ 0 }));
+	count_one(target, 64, 32, (struct block_region){ start, start + 65536 }, &use);
+	assert_int_equal(use.spare, 65536 - 32);
+	assert_int_equal(use.spare_pages, 65536 - 4096);
+	assert_int_equal(use.mapped, none.mapped - 65536);
+}
+
+static void a_large_block_beside_regions_has_its_pages(void **state)
+{
+	const struct target *target = *state;
+	CLEANUP(memory_use_deinit) struct memory_use none = { 0 }, use = { 0 };
+	uint64_t start = (uintptr_t)target->pool;
+
+	assert_null(memory_use_init(&none, &target->image));
+	assert_null(memory_use_count(&none, &(struct memory_owners){ 0 }));
+	count_one(target, 131072 + 16, 200000, (struct block_region){ start, start + 65536 }, &use);
+	assert_int_equal(use.blocks, 200000);
+	assert_int_equal(use.blocks + use.spare, 65536 + 200704);
+	assert_int_equal(use.mapped, none.mapped - 65536 - 200704);
+}
+
+// Of a block that is larger than what was touched, only that counts.
+static void a_block_counts_as_far_as_it_is_touched(void **state)
+{
+	const struct target *target = *state;
+	CLEANUP(memory_use_deinit) struct memory_use use = { 0 };
+
+	count_one(target, 16, POOL - 32, (struct block_region){ 0 }, &use);
+	assert_int_equal(use.blocks, TOUCHED - 16);
 }
 
 static void counting_again_begins_anew(void **state)
 {
 	const struct target *target = *state;
-	CLEANUP(foreign_memory_deinit) struct foreign_memory memory = { 0 };
-	CLEANUP(blocks_deinit) struct blocks none = { 0 };
+	CLEANUP(memory_use_deinit) struct memory_use use = { 0 };
 	uint64_t all;
 
-	assert_null(foreign_memory_init(&memory, &target->image));
-	foreign_memory_count(&memory, &none, &no_threads);
-	all = memory.all;
-	foreign_memory_count(&memory, &none, &no_threads);
-	assert_int_equal(memory.all, all);
+	assert_null(memory_use_init(&use, &target->image));
+	assert_null(memory_use_count(&use, &(struct memory_owners){ 0 }));
+	all = use.all;
+	assert_null(memory_use_count(&use, &(struct memory_owners){ 0 }));
+	assert_int_equal(use.all, all);
 }
 
 static void much_is_a_quarter_and_a_mebibyte(void **state)
 {
 	(void)state;
-	assert_false(foreign_memory_is_much(
-		&(struct foreign_memory){ .foreign = 1 << 20, .all = 1 << 20 }, 0));
-	assert_true(foreign_memory_is_much(
-		&(struct foreign_memory){ .foreign = 2 << 20, .all = 7 << 20 }, 0));
-	assert_false(foreign_memory_is_much(
-		&(struct foreign_memory){ .foreign = 2 << 20, .all = 8 << 20 }, 0));
-	assert_false(foreign_memory_is_much(
-		&(struct foreign_memory){ .foreign = 2 << 20, .all = 2 << 20 }, 2 << 20));
+	assert_false(memory_use_is_foreign(
+		&(struct memory_use){ .mapped = 1 << 20, .all = 1 << 20 }, 0));
+	assert_true(memory_use_is_foreign(&(struct memory_use){ .mapped = 2 << 20, .all = 7 << 20 },
+					  0));
+	assert_false(memory_use_is_foreign(
+		&(struct memory_use){ .mapped = 2 << 20, .all = 8 << 20 }, 0));
+	assert_false(memory_use_is_foreign(
+		&(struct memory_use){ .mapped = 2 << 20, .all = 2 << 20 }, 2 << 20));
 }
 
-UNIT_TESTS("foreign memory",
+UNIT_TESTS("memory use",
 	   cmocka_unit_test_setup_teardown(pages_that_are_only_read_do_not_count, set_up,
 					   tear_down),
-	   cmocka_unit_test_setup_teardown(a_mapping_with_a_block_is_known, set_up, tear_down),
+	   cmocka_unit_test_setup_teardown(an_allocator_has_all_of_a_mapping_with_a_block, set_up,
+					   tear_down),
+	   cmocka_unit_test_setup_teardown(an_allocator_has_its_regions_alone, set_up, tear_down),
+	   cmocka_unit_test_setup_teardown(a_large_block_beside_regions_has_its_pages, set_up,
+					   tear_down),
+	   cmocka_unit_test_setup_teardown(a_block_counts_as_far_as_it_is_touched, set_up,
+					   tear_down),
 	   cmocka_unit_test_setup_teardown(counting_again_begins_anew, set_up, tear_down),
 	   cmocka_unit_test(much_is_a_quarter_and_a_mebibyte))

@@ -5,10 +5,11 @@
 #include "dumper/writer/scan/image/snapshot_image.h"
 
 #include "dumper/base/sanitizers.h"
+#include "dumper/base/user_registers.h"
 #include "dumper/writer/base/machine.h"
 #include "dumper/writer/scan/blocks/blocks.h"
-#include "dumper/writer/scan/foreign_memory.h"
 #include "dumper/writer/scan/image/lost_memory.h"
+#include "dumper/writer/scan/memory_use.h"
 #include "dumper/writer/scan/object_scan.h"
 #include "dumper/writer/scan/blocks/php_chunks.h"
 #include "dumper/writer/scan/blocks/python_pools.h"
@@ -380,6 +381,16 @@ static uint64_t *list_thread_pointers(const struct capture *capture)
 	return pointers;
 }
 
+// @return NULL if memory is short
+static uint64_t *list_stack_pointers(const struct capture *capture)
+{
+	uint64_t *pointers = calloc(capture->process.thread_count + 1, sizeof(*pointers));
+
+	for (uint32_t i = 0; pointers && i < capture->process.thread_count; i++)
+		pointers[i] = capture->threads[i].registers[HEAPSNAP_USER_SP];
+	return pointers;
+}
+
 static size_t count_defining(const struct modules *modules, const char *symbol)
 {
 	size_t count = 0;
@@ -435,17 +446,50 @@ static struct heap_error *find_unsigned(struct capture *capture, struct blocks *
 }
 
 HEAP_MUST_CHECK
+static struct heap_error *count_memory(struct capture *capture, struct memory_use *use,
+				       struct memory_owners *owners)
+{
+	CLEANUP_FREE uint64_t *stack_pointers = list_stack_pointers(capture);
+
+	if (!stack_pointers)
+		return heap_error_out_of_memory();
+	owners->objects = &capture->objects;
+	owners->stack_pointers = stack_pointers;
+	HEAP_TRY(memory_use_count(use, owners));
+	capture->block_bytes = use->blocks;
+	capture->spare_bytes = use->spare;
+	capture->spare_page_bytes = use->spare_pages;
+	capture->stack_bytes = use->stacks;
+	capture->mapped_bytes = use->mapped;
+	return NULL;
+}
+
+HEAP_MUST_CHECK
 static struct heap_error *find_by_headers(struct capture *capture)
 {
 	uint64_t own[CAPTURE_OWN_RANGES][2];
 	size_t own_count = capture_own_ranges(capture, own);
 	CLEANUP(moves_deinit) struct moves moves = { 0 };
 	CLEANUP(blocks_deinit) struct blocks others = { 0 };
+	CLEANUP(memory_use_deinit) struct memory_use use = { 0 };
+	CLEANUP_FREE uint64_t *pointers = list_thread_pointers(capture);
+	struct block_threads threads = { pointers, capture->process.thread_count };
 
+	if (!pointers)
+		return heap_error_out_of_memory();
+	HEAP_TRY(memory_use_init(&use, &capture->image));
 	HEAP_TRY(find_unsigned(capture, &others));
 	HEAP_TRY(moves_init(&moves, &capture->image, &capture->process, capture->threads));
-	return object_scan_run(&capture->objects, &capture->image, &capture->process, &moves, own,
-			       own_count, &others);
+	HEAP_TRY(object_scan_run(&capture->objects, &capture->image, &capture->process, &moves, own,
+				 own_count, &others));
+	return count_memory(capture, &use,
+			    &(struct memory_owners){
+				    .lead = HEAPSNAP_HEADER_SIZE,
+				    .has_chunks = capture->process.has_chunks,
+				    .threads = &threads,
+				    .own = own,
+				    .own_count = own_count,
+			    });
 }
 
 // No allocator is found in a core file that lacks its memory: says that rather.
@@ -520,16 +564,16 @@ static uint64_t doubt_runtimes(struct capture *capture)
 }
 
 // Says how much memory may hold blocks that are not known, where it is much.
-static void doubt_foreign(struct capture *capture, const struct foreign_memory *memory)
+static void doubt_foreign(struct capture *capture, const struct memory_use *use)
 {
 	uint64_t of_runtimes = doubt_runtimes(capture);
 	char doubt[128];
 
-	if (!foreign_memory_is_much(memory, of_runtimes))
+	if (!memory_use_is_foreign(use, of_runtimes))
 		return;
 	snprintf(doubt, sizeof(doubt),
 		 "%" PRIu64 " MiB of anonymous memory hold no block of a known allocator",
-		 (memory->foreign - of_runtimes) >> 20);
+		 (use->mapped - of_runtimes) >> 20);
 	add_doubt(capture, doubt);
 }
 
@@ -539,20 +583,29 @@ static struct heap_error *find_by_allocators(struct capture *capture)
 	CLEANUP_FREE uint64_t *pointers = list_thread_pointers(capture);
 	CLEANUP(blocks_deinit) struct blocks blocks = { 0 };
 	struct block_threads threads = { pointers, capture->process.thread_count };
-	CLEANUP(foreign_memory_deinit) struct foreign_memory foreign = { 0 };
+	CLEANUP(memory_use_deinit) struct memory_use use = { 0 };
+	bool is_glibc;
 
 	if (!pointers)
 		return heap_error_out_of_memory();
 	HEAP_TRY(refuse_sanitizer(&capture->modules));
-	HEAP_TRY(foreign_memory_init(&foreign, &capture->image));
+	HEAP_TRY(memory_use_init(&use, &capture->image));
 	HEAP_TRY(blame_core(capture, blocks_find(&blocks, &capture->image, &threads)));
 	memcpy(capture->allocators, blocks.allocators, sizeof(capture->allocators));
 	if (blocks.doubts[0])
 		add_doubt(capture, blocks.doubts);
-	foreign_memory_count(&foreign, &blocks, &threads);
-	doubt_foreign(capture, &foreign);
 	capture->block_sizes = blocks.sizes;
-	return blocks_add_objects(&blocks, &capture->image, &capture->objects);
+	HEAP_TRY(blocks_add_objects(&blocks, &capture->image, &capture->objects));
+	is_glibc = strcmp(capture->allocators, "glibc") == 0;
+	HEAP_TRY(count_memory(capture, &use,
+			      &(struct memory_owners){
+				      .has_chunks = is_glibc,
+				      .regions = blocks.regions.items,
+				      .region_count = is_glibc ? blocks.regions.count : 0,
+				      .threads = &threads,
+			      }));
+	doubt_foreign(capture, &use);
+	return NULL;
 }
 
 struct heap_error *capture_find_objects(struct capture *capture)

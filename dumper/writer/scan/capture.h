@@ -34,7 +34,9 @@ struct capture {
 	char root[64];       /**< of the process, where that is not ours */
 	char allocators[64]; /**< whose structures blocks were found by; "": by headers */
 	enum heap_block_sizes block_sizes;
-	char doubts[256];     /**< what of these does not add up; "": all does */
+	char doubts[256]; /**< what of these does not add up; "": all does */
+	/** What memory is used for: struct memory_use; zeros: that is not known */
+	uint64_t block_bytes, spare_bytes, spare_page_bytes, stack_bytes, mapped_bytes;
 	uint64_t taken_bytes; /**< of huge pages that the kernel has taken from the frozen copy */
 	char lacks[256];      /**< what was cut off a core file; "": nothing */
 	const struct heap_snapshot *old; /**< that it is made from; NULL: from a process */

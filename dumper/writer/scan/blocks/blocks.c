@@ -427,4 +427,5 @@ void blocks_deinit(struct blocks *blocks)
 {
 	heap_array_deinit(&blocks->list);
 	heap_array_deinit(&blocks->runs);
+	heap_array_deinit(&blocks->regions);
 }

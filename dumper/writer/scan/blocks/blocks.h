@@ -33,12 +33,19 @@ struct block_run {
 	size_t count;
 };
 
+/** A part of memory. */
+struct block_region {
+	uint64_t start, end;
+};
+
 struct blocks {
 	struct HEAP_ARRAY(struct block) list;
 	struct HEAP_ARRAY(struct block_run) runs; /**< of the list, one after the other */
 	size_t run_start;                         /**< of the list: where the next run begins */
-	char allocators[64];                      /**< "glibc, jemalloc"; "": none was found */
-	char doubts[256]; /**< what does not add up, for people; "": all does */
+	/** What allocators have for blocks, but for large ones that have pages of their own; none: that is not known */
+	struct HEAP_ARRAY(struct block_region) regions;
+	char allocators[64]; /**< "glibc, jemalloc"; "": none was found */
+	char doubts[256];    /**< what does not add up, for people; "": all does */
 	enum heap_block_sizes sizes;
 };
 

@@ -234,6 +234,21 @@ static struct heap_error *walk_states(struct glibc_walker *walker)
 	return glibc_remove_tcaches(walker);
 }
 
+// Notes which memory is malloc's. Where something does not add up, a part of it may be missing.
+HEAP_MUST_CHECK
+static struct heap_error *note_regions(const struct glibc_walker *walker)
+{
+	bool is_known = walker->state_count > 0 && walker->blocks->doubts[0] == '\0';
+
+	for (size_t i = 0; is_known && i < walker->claimed.count; i++) {
+		const struct glibc_span *span = &walker->claimed.items[i];
+
+		HEAP_TRY(heap_array_append(&walker->blocks->regions,
+					   ((struct block_region){ span->start, span->end })));
+	}
+	return NULL;
+}
+
 static void walker_deinit(struct glibc_walker *walker)
 {
 	windows_deinit(&walker->windows);
@@ -251,5 +266,5 @@ struct heap_error *blocks_find_glibc(struct blocks *blocks, const struct image *
 	HEAP_TRY(windows_init(&walker.windows, image));
 	HEAP_TRY(walk_states(&walker));
 	glibc_doubt_damage(&walker);
-	return NULL;
+	return note_regions(&walker);
 }

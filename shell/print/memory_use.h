@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef SHELL_MEMORY_USE_H
+#define SHELL_MEMORY_USE_H
+
+/**
+ * What a process uses its memory for beside live blocks. Who sees it grow looks for a leak, and there may be none:
+ *
+ *	memory    108.9 MiB of private memory are in use, but for modules' data
+ *	             49.1 KiB  live blocks
+ *	            107.0 MiB  free memory that malloc keeps, 90.2 MiB of it whole pages
+ *	              1.9 MiB  threads' stacks
+ *
+ * Older snapshots do not know it: then nothing is printed.
+ */
+
+#include "shell/base/session.h"
+
+/** Prints these lines, and the same for JSON. */
+void memory_use_print(struct session *session);
+
+/** Says what memory is used for, and what to do, if most of it is no live blocks. Not in JSON. */
+void memory_use_advise(struct session *session);
+
+#endif
