@@ -6,6 +6,7 @@
 #include "dumper/command/complain.h"
 #include "dumper/command/handler.h"
 #include "dumper/command/names.h"
+#include "dumper/command/permission.h"
 #include "dumper/command/process.h"
 #include "dumper/command/progress.h"
 #include "lib/base/cleanup.h"
@@ -210,6 +211,29 @@ static struct heap_error *explain_failure(const struct wait *wait)
 	return heap_error_create_system("%d wrote no snapshot", pid);
 }
 
+// Why the writer failed. Servers that root has started, and that have given up its rights, may not write where they
+// were started.
+HEAP_MAKES_ERROR
+static struct heap_error *explain_writer(const struct wait *wait, const char *message)
+{
+	const char *denied = strerror(EACCES);
+	size_t length = strlen(message), end = strlen(denied);
+	struct process_status status;
+	int pid = (int)wait->target.pid;
+	char user[64];
+
+	if (length < end || strcmp(message + length - end, denied) != 0 ||
+	    !process_read_status(&wait->target, &status) || status.effective_user == geteuid())
+		return heap_error_create(HEAP_ERROR_ABSENT, "%d wrote no snapshot: %s", pid,
+					 message);
+	permission_user_name(status.effective_user, user, sizeof(user));
+	return heap_error_create(HEAP_ERROR_ABSENT,
+				 "%d wrote no snapshot: %s: it is of user %s now; --file of "
+				 "heapsnap run can name a place for them, and heapsnap attach %d "
+				 "writes as you",
+				 pid, message, user, pid);
+}
+
 // The outcome of the last snapshot. @param path  set if it has been written
 HEAP_MUST_CHECK
 static struct heap_error *read_outcome(struct wait *wait, struct process *process, char **path)
@@ -225,8 +249,7 @@ static struct heap_error *read_outcome(struct wait *wait, struct process *proces
 					 (int)wait->target.pid);
 	shared->message[sizeof(shared->message) - 1] = '\0';
 	if (shared->status != 0)
-		return heap_error_create(HEAP_ERROR_ABSENT, "%d wrote no snapshot: %s",
-					 (int)wait->target.pid, shared->message);
+		return explain_writer(wait, shared->message);
 	*path = strdup(shared->message);
 	return *path ? NULL : heap_error_out_of_memory();
 }

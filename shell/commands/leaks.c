@@ -258,6 +258,21 @@ static void count_suppressed(const struct leak_groups *reporting,
 
 // --- the command -------------------------------------------------------------
 
+// Says who knows more of blocks without a type: nothing leads to a leaked one that would tell it.
+static void tell_of_types(const struct leak_groups *reporting)
+{
+	const struct session *session = reporting->session;
+
+	for (size_t i = 0; i < reporting->count && !session->quiet; i++) {
+		if (session->snapshot->type[reporting->all[i].example] != HEAP_NO_TYPE)
+			continue;
+		output_text(session->output,
+			    "`suggest` says which types blocks without one may have, and `find "
+			    "leaked untyped` lists them.\n");
+		return;
+	}
+}
+
 static enum command_status print_leaks(struct leak_groups *reporting, const struct asked *asked,
 				       const struct heap_suppressions *suppressions)
 {
@@ -279,6 +294,7 @@ static enum command_status print_leaks(struct leak_groups *reporting, const stru
 		output_text(session->output, "Nothing is %sleaked.\n",
 			    leaks->sums[HEAP_LEAK_PERHAPS].objects ? "certainly " : "");
 	print_sums(reporting);
+	tell_of_types(reporting);
 	print_rest_of_pools(reporting);
 	if (suppressions)
 		print_suppressions(session, suppressions);

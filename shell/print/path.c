@@ -24,7 +24,9 @@ void path_edge_json(struct session *session, const char *field, uint32_t interio
 }
 
 enum {
-	MIN_ALIKE = 3, // steps through a list that are worth leaving out
+	MIN_ALIKE = 3,  // steps through a list that are worth leaving out
+	MIN_MIXED = 6,  // the same through a tree, whose upper nodes may tell something
+	MAX_FIELDS = 4, // by which nodes of a tree lead to each other, that are named
 };
 
 static heap_object_id path_object(const struct heap_snapshot *snapshot,
@@ -58,16 +60,16 @@ struct heap_error *path_load(struct session *session, const struct heap_path *pa
 			       snapshot, HEAP_COLUMN_QUALITY | HEAP_COLUMN_SLOTS, objects, all);
 }
 
-// Counts the steps from this one on that lead by one field from a type to itself.
+// Counts the steps from this one on that lead from a type to itself. @param by_one  by one field alone
 static size_t count_alike(const struct heap_snapshot *snapshot, const struct heap_path *path,
-			  size_t step)
+			  size_t step, bool by_one)
 {
 	heap_type_id type = snapshot->type[path_object(snapshot, path, step)];
 	size_t alike = 0;
 
 	while (type != HEAP_NO_TYPE && step + alike < path->count &&
-	       snapshot->edge_slot[path->edges[step + alike]] ==
-		       snapshot->edge_slot[path->edges[step]] &&
+	       (!by_one || snapshot->edge_slot[path->edges[step + alike]] ==
+				   snapshot->edge_slot[path->edges[step]]) &&
 	       snapshot->type[path_object(snapshot, path, step + alike + 1)] == type)
 		alike++;
 	return alike;
@@ -109,6 +111,44 @@ static void print_step(struct session *session, const struct heap_path *path, si
 	output_close(session->output);
 }
 
+// The fields by which some steps lead on, each once: "._M_left, ._M_right".
+static const char *path_fields(struct session *session, const struct heap_path *path, size_t step,
+			       size_t count)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	uint32_t slots[MAX_FIELDS];
+	const char *fields = "";
+	size_t known = 0;
+
+	for (size_t i = step; i < step + count; i++) {
+		uint32_t slot = snapshot->edge_slot[path->edges[i]];
+		size_t at = 0;
+
+		while (at < known && slots[at] != slot)
+			at++;
+		if (at < known)
+			continue;
+		if (known == MAX_FIELDS)
+			return session_format(session, "%s...", fields);
+		slots[known++] = slot;
+		fields = session_format(session, "%s%s%s", fields, *fields ? ", " : "",
+					path_field(session, path, i));
+	}
+	return fields;
+}
+
+// Counts the steps from this one on that are worth leaving out, but for the last: nodes of a list or a tree.
+static size_t count_left_out(const struct heap_snapshot *snapshot, const struct heap_path *path,
+			     size_t step)
+{
+	size_t by_one = count_alike(snapshot, path, step, true);
+	size_t mixed = count_alike(snapshot, path, step, false);
+
+	if (mixed > MIN_MIXED)
+		return mixed;
+	return by_one > MIN_ALIKE ? by_one : 0;
+}
+
 void path_print(struct session *session, const char *key, const struct heap_path *path,
 		const char *indent)
 {
@@ -123,14 +163,16 @@ void path_print(struct session *session, const char *key, const struct heap_path
 	describe_root_json(session, "root", root->root);
 	output_close(output);
 	for (size_t step = 0; step <= path->count; step++) {
-		size_t alike = count_alike(snapshot, path, step);
+		size_t alike = count_left_out(snapshot, path, step);
 
 		print_step(session, path, step, field, indent);
 		if (step < path->count)
 			field = path_field(session, path, step);
-		if (!output_is_json(output) && alike > MIN_ALIKE) {
-			output_text(output, "%s  … %zu more by %s\n", indent, alike - 1, field);
+		if (!output_is_json(output) && alike > 0) {
+			output_text(output, "%s  … %zu more by %s\n", indent, alike - 1,
+				    path_fields(session, path, step, alike - 1));
 			step += alike - 1;
+			field = path_field(session, path, step);
 		}
 	}
 	output_close(output);

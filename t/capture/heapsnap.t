@@ -172,6 +172,18 @@ refuses('a snapshot that fails', 1, qr{\d+ wrote no snapshot: /.*/nowhere/x.snap
     $program->pid);
 $program->finish;
 
+# One that may no longer write where root has started it.
+SKIP: {
+    skip 'needs root', 4 if $> != 0;
+    $program = Heapsh->start('/usr/bin/perl', no_wait => 1,
+        args => ['-MPOSIX', '-e', '$| = 1; setgid(65534); setuid(65534) or die; print "ready\n"; 1 while sleep 100']);
+    $program->line;
+    refuses('a server that has given up its rights', 1,
+        qr{\d+ wrote no snapshot: /.*/perl-00.snap: Permission denied: it is of user \w+ now; --file of heapsnap run can name a place .* writes as you},
+        'capture', $program->pid);
+    kill 'KILL', $program->pid;
+}
+
 # --- settings ---------------------------------------------------------------------
 
 my %bad = (

@@ -27,4 +27,10 @@ is scalar(keys %objects), 3, 'that is all' or diag explain \%objects;
 
 my @text = split /\n/, `$Heapsh::build/heapsh-leakreport -q -s --by dominator --limit 1 @file`;
 is_deeply [@text[3, 4]], ['… 2 more', 'Total: 1800 objects, ' . (split /, /, $text[4])[1]], '--limit';
+
+# On a path to a deep node the nodes in between take one line, whichever fields lead from one to the other.
+my @leaves = map { $_->{address} } @{ Heapsh::ask_json($file[-1], qw(find --limit 40 type branch field left=NULL field right=NULL))->{objects} };
+my ($deep) = grep { /more by/ } map { scalar Heapsh::ask($file[-1], 'path', $_) } @leaves;
+like $deep, qr/\A.*\n  → struct branch at \w+\n  … \d+ more by \.(?:left, \.right|right, \.left)\n  \.(?:left|right) → struct branch at \w+\n\z/,
+    'a path through a tree' or diag $deep;
 done_testing;
