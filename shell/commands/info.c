@@ -507,12 +507,13 @@ const struct command info_command = {
 	.name = "info",
 	.synopsis = "",
 	.summary = "the process, its modules and threads, and what was captured of them",
-	.details = "It also shows what memory is used for beside live blocks, such as free memory\n"
-		   "that malloc keeps, how long the process was stopped, how much of each object was\n"
-		   "kept, which modules have debug information, which blocks had their headers\n"
-		   "overwritten, and how many objects could be read only in part.\n"
-		   "\n"
-		   "  info",
+	.details =
+		"It also shows what memory is used for beside live blocks, such as free memory\n"
+		"that malloc keeps, how long the process was stopped, how much of each object was\n"
+		"kept, which modules have debug information, which blocks had their headers\n"
+		"overwritten, and how many objects could be read only in part.\n"
+		"\n"
+		"  info",
 	.run = info_run,
 	.keeps_answer = true,
 };
