@@ -17,6 +17,7 @@
 #include "dumper/writer/infer/prefixes/linked_prefixes.h"
 #include "dumper/writer/infer/prefixes/measured_prefixes.h"
 #include "dumper/writer/infer/prefixes/prefixed_types.h"
+#include "dumper/writer/infer/prefixes/site_texts.h"
 
 #include "lib/base/bits.h"
 #include "lib/base/hash_table.h"
@@ -39,6 +40,9 @@ enum {
 	PREFETCH_DISTANCE = 20, // edges, objects
 	MIXED = UINT8_MAX,      // headers of several sizes
 };
+
+// The bits of two numbers of 4 bytes that are not set in counts of up to a million.
+#define LARGER_THAN_COUNTS UINT64_C(0xfff00000fff00000)
 
 // --- what the hints on one block say -------------------------------------------
 
@@ -499,6 +503,20 @@ static enum reading read_plain(const struct inference *inference, heap_object_id
 	return is_behind_pointers(inference, object, lead, words) ? READING_PREFIX : READING_OTHER;
 }
 
+// True if the numbers with fractions that a value has would be tinier than any that programs have, as those that counts of up
+// to a million read as: one of 8 bytes, or two of 4.
+static bool has_counts_for_fractions(const struct inference *inference, heap_type_id type,
+				     const struct content *content)
+{
+	uint64_t all = 0;
+
+	if (!layouts_has_fractions_alone(&inference->layouts, type))
+		return false;
+	for (size_t i = 0; i < content->count; i++)
+		all |= content->words[i];
+	return all != 0 && (all & LARGER_THAN_COUNTS) == 0;
+}
+
 // True if a lead may be to an element in the middle of an array of structs that begins with the block: the first of them
 // may have any numbers.
 static bool is_to_element(const struct inference *inference, heap_object_id object,
@@ -510,7 +528,8 @@ static bool is_to_element(const struct inference *inference, heap_object_id obje
 	return layouts_is_compound(&inference->layouts, lead->type) && stride > 0 &&
 	       lead->offset % stride == 0 &&
 	       content_read_value(inference, object, 0, lead->type, words, &content) &&
-	       !content_contradicts(inference, &content, lead->type);
+	       !content_contradicts(inference, &content, lead->type) &&
+	       !has_counts_for_fractions(inference, lead->type, &content);
 }
 
 // True if contents say that a lead is to such an element: the first one has pointers of its own.
@@ -645,13 +664,17 @@ static struct heap_error *require_leads(struct inference *inference)
 	return NULL;
 }
 
-// Where the pointers to the blocks of an object's site lead.
-static struct site_leads *leads_of(const struct inference *inference, heap_object_id object)
+static heap_site_id site_of(const struct inference *inference, heap_object_id object)
 {
 	const struct capture *capture = inference->capture;
 
-	return &inference->block_prefixes
-			.leads[capture->maker_of_kind[objects_kind(&capture->objects, object)]];
+	return capture->maker_of_kind[objects_kind(&capture->objects, object)];
+}
+
+// Where the pointers to the blocks of an object's site lead.
+static struct site_leads *leads_of(const struct inference *inference, heap_object_id object)
+{
+	return &inference->block_prefixes.leads[site_of(inference, object)];
 }
 
 // The prefix that leads show for the blocks of a kind. If they show several, each run picks the
@@ -706,8 +729,7 @@ static bool links(const struct layouts *layouts, heap_type_id type, const struct
 struct heap_error *block_prefixes_header(struct inference *inference, heap_object_id object,
 					 uint64_t bytes, heap_type_id *result)
 {
-	const struct capture *capture = inference->capture;
-	heap_site_id site = capture->maker_of_kind[objects_kind(&capture->objects, object)];
+	heap_site_id site = site_of(inference, object);
 	const struct site_types *types = &inference->kinds.site_types[site];
 
 	*result = HEAP_NO_TYPE;
@@ -852,9 +874,11 @@ static uint64_t count_tagged(const struct inference *inference, heap_object_id o
 }
 
 // @param of_kinds  [kinds] is filled
+// @param texts     [sites] likewise; NULL: sites are not known, or texts not looked for
 HEAP_MUST_CHECK
 static struct heap_error *count_blocks(struct inference *inference, enum block_prefix_kind kind,
-				       uint64_t *words, struct kind_prefix *of_kinds)
+				       uint64_t *words, struct kind_prefix *of_kinds,
+				       struct site_text *texts)
 {
 	struct block_prefixes *prefixes = &inference->block_prefixes;
 	const heap_object_id objects = inference->capture->objects.count;
@@ -869,6 +893,7 @@ static struct heap_error *count_blocks(struct inference *inference, enum block_p
 	     i = hints_next(&inference->hints, i + 1, objects)) {
 		struct kind_prefix *prefix;
 		struct prefix_pair *pair;
+		enum reading reading;
 		struct lead lead;
 
 		progress_step();
@@ -885,7 +910,11 @@ static struct heap_error *count_blocks(struct inference *inference, enum block_p
 		HEAP_TRY(find_pair(prefixes, &lead, &pair));
 		if (may_be_linked(inference, &lead))
 			HEAP_TRY(require_next(inference));
-		switch (read_block(inference, i, &lead, words)) {
+		reading = read_block(inference, i, &lead, words);
+		if (texts)
+			site_texts_note(&texts[site_of(inference, i)], lead.offset,
+					reading == READING_PREFIX);
+		switch (reading) {
 		case READING_MEASURED:
 			pair->is_measured = true;
 			// fall through
@@ -991,10 +1020,22 @@ static uint32_t expect(const struct inference *inference, heap_object_id object)
 	return header == HEAP_NO_TYPE ? 0 : (uint32_t)inference->layouts.facts[header].start;
 }
 
-// The prefix that a block gets: by the hints on it, or, if there are none, as others of its kind.
+// The place in a block without hints where its text begins, as those of its site do; 0: this is not known, or there is none.
+static uint32_t guess_text(const struct inference *inference, heap_object_id object,
+			   const struct site_text *text, uint64_t *words)
+{
+	uint32_t lead = site_texts_lead(text);
+
+	return lead > 0 && lead < objects_size(&inference->capture->objects, object) &&
+			       block_prefixes_end_before_text(inference, object, lead, words)
+		       ? lead
+		       : 0;
+}
+
+// The prefix that a block gets: by the hints on it, or, if there are none, as others of its kind, or the texts of its site.
 static uint32_t choose(const struct inference *inference, heap_object_id object,
 		       enum block_prefix_kind kind, uint64_t *words,
-		       const struct kind_prefix *of_kinds)
+		       const struct kind_prefix *of_kinds, const struct site_text *texts)
 {
 	uint32_t bytes = of_kinds[kinds_of(inference, object)].bytes;
 	struct lead lead;
@@ -1003,6 +1044,8 @@ static uint32_t choose(const struct inference *inference, heap_object_id object,
 
 	if (!leads && claims_are_good(&inference->claims, object))
 		return expect(inference, object);
+	if (!leads && bytes == 0 && texts && !hints_have(&inference->hints, object))
+		return guess_text(inference, object, &texts[site_of(inference, object)], words);
 	if (!leads)
 		return is_open_to(inference, object, &lead, bytes) ? bytes : 0;
 	if (!is_accepted(inference, &lead))
@@ -1049,6 +1092,7 @@ struct heap_error *block_prefixes_find(struct inference *inference, enum block_p
 	struct block_prefixes *prefixes = &inference->block_prefixes;
 	CLEANUP_FREE uint64_t *words = NULL;
 	CLEANUP_FREE struct kind_prefix *of_kinds = NULL;
+	CLEANUP_FREE struct site_text *texts = NULL;
 	uint32_t before = prefixes->count;
 	bool any;
 
@@ -1063,12 +1107,18 @@ struct heap_error *block_prefixes_find(struct inference *inference, enum block_p
 	of_kinds = calloc((size_t)inference->kinds.count + 1, sizeof(*of_kinds));
 	if (!words || !of_kinds)
 		return heap_error_out_of_memory();
-	HEAP_TRY(count_blocks(inference, kind, words, of_kinds));
+	if (kind == BLOCK_PREFIX_TEXTS && inference_has_sites(inference)) {
+		texts = calloc((size_t)inference->capture->snapshot.site_count + 1, sizeof(*texts));
+		if (!texts)
+			return heap_error_out_of_memory();
+	}
+	HEAP_TRY(count_blocks(inference, kind, words, of_kinds, texts));
 	HEAP_TRY(accept_pairs(inference, of_kinds, &any));
 	for (heap_object_id i = 0; any && i < inference->capture->objects.count; i++) {
 		heap_type_id header;
-		uint32_t bytes =
-			is_open(inference, i) ? choose(inference, i, kind, words, of_kinds) : 0;
+		uint32_t bytes = is_open(inference, i)
+					 ? choose(inference, i, kind, words, of_kinds, texts)
+					 : 0;
 
 		progress_step();
 		if (bytes == 0)
