@@ -164,4 +164,58 @@ for my $way ('g++ -O0', 'g++ -O2', 'clang++ -O0', 'clang++ -O2') {
         }
     }
 }
+
+# The variables of a coroutine that has come to its end are gone, but their words are still in its frame: where their blocks
+# were, texts are now.
+$source = <<'END';
+#include <coroutine>
+#include <cstdio>
+#include <string>
+#include <vector>
+struct Task {
+	struct promise_type {
+		Task get_return_object() { return { std::coroutine_handle<promise_type>::from_promise(*this) }; }
+		std::suspend_never initial_suspend() { return {}; }
+		std::suspend_always final_suspend() noexcept { return {}; }
+		void return_void() {}
+		void unhandled_exception() {}
+	};
+	std::coroutine_handle<promise_type> handle;
+};
+struct Packet { std::string body; long number; };
+std::vector<Task> tasks;
+std::vector<Packet *> packets;
+static Task pump(int limit)
+{
+	std::vector<int> seen;
+	for (int i = 0; i < limit; i++) {
+		seen.push_back(i);
+		co_await std::suspend_always{};
+	}
+}
+int main()
+{
+	for (int i = 0; i < 50; i++)
+		tasks.push_back(pump(8));
+	for (int i = 0; i < 8; i++) {
+		for (Task &task : tasks)
+			task.handle.resume();
+	}
+	for (int i = 0; i < 50; i++)
+		packets.push_back(new Packet{ "the body of a packet, number " + std::to_string(i), i });
+	puts("ready");
+	fflush(stdout);
+	return getchar();
+}
+END
+Heapsh::write_file("$directory/ended.cc", $source);
+system("g++ -std=c++20 -g -O2 -o $directory/ended $directory/ended.cc") == 0 or die;
+my %ended = (run => Heapsh->start("$directory/ended")->capture);
+$ended{attach} = Heapsh->start("$directory/ended", bare => 1)->attach_and_finish unless $refusal;
+for my $how (sort keys %ended) {
+    is scalar(grep { $_->{type} =~ /^int\b/ } @{ Heapsh::ask_json($ended{$how}, 'count', '--all') }), 0,
+        "$how: variables that are gone name no blocks";
+    like scalar(Heapsh::ask($ended{$how}, 'find', '--count', 'type', 'pump.Frame')), qr/^Total: 50 objects,/, 'frames have their names';
+    like scalar(Heapsh::ask($ended{$how}, 'find', '--count', 'string', 'the body of a packet')), qr/^Total: 50 objects,/, 'texts are texts';
+}
 done_testing;

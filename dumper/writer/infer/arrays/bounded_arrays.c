@@ -302,6 +302,7 @@ static struct heap_error *visit_object(struct search *search, heap_object_id hol
 {
 	struct inference *inference = search->inference;
 	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	struct held_value value = { 0 };
 	uint32_t end = snapshot->edge_first[holder + 1];
 	const struct heap_repetition *repetition = NULL;
 	uint64_t prefix = 0;
@@ -319,15 +320,16 @@ static struct heap_error *visit_object(struct search *search, heap_object_id hol
 			continue;
 		if (!repetition) {
 			prefix = inference_prefix(inference, holder);
-			HEAP_TRY(heap_repetitions_find(&inference->repetitions,
-						       inference_type(inference, holder),
+			value = inference_value(inference, holder);
+			HEAP_TRY(heap_repetitions_find(&inference->repetitions, value.type,
 						       &repetition));
 		}
-		if (slot < prefix || !heap_repetition_has_room(repetition, slot - prefix,
-							       inference_size(inference, holder)))
+		if (slot < prefix ||
+		    !heap_repetition_has_room(repetition, slot - prefix,
+					      inference_size(inference, holder)) ||
+		    !held_parts_has(inference->held, &value, slot - prefix))
 			continue;
-		HEAP_TRY(judge_pointer(search, inference_type(inference, holder), repetition,
-				       inference_address(inference, holder), slot - prefix,
+		HEAP_TRY(judge_pointer(search, value.type, repetition, value.address, slot - prefix,
 				       &bounds));
 	}
 	return NULL;

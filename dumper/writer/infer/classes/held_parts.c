@@ -34,6 +34,7 @@ enum container {
 	WEAK,        // a pointer that does not hold its object
 	COUNTS,      // of pointers to an object, which may be a part of them
 	FILLED,      // a header whose array is used up to a count
+	FRAME,       // of a coroutine, whose variables are gone once it has come to its end
 	TREE,        // libstdc++'s, of a map or set, which begins with what compares
 };
 
@@ -119,6 +120,19 @@ static const struct {
 	const char *type, *count, *array;
 } filled = { "dlfo_mappings_segment", "size", "objects" };
 
+// GCC's frames: the variables are behind the last member that it adds itself, and what the coroutine was called with before.
+// Those of clang are in any order.
+static const char *const last_of_frame = "_Coro_initial_await_resume_called";
+
+static bool is_frame(const struct heap_types *types, heap_type_id type, const char *name)
+{
+	size_t length = strlen(name), end = strlen(".Frame");
+	struct heap_member_place found;
+
+	return length > end && strcmp(name + length - end, ".Frame") == 0 &&
+	       heap_member_find(types, type, last_of_frame, &found);
+}
+
 static bool is_weak(const char *name)
 {
 	return heap_template_is_standard(name, "weak_ptr<") ||
@@ -150,6 +164,8 @@ static enum container container_of_type(const struct heap_types *types, heap_typ
 		return WEAK;
 	if (is_counts(name))
 		return COUNTS;
+	if (is_frame(types, id, name))
+		return FRAME;
 	if (strncmp(name, "std::", strlen("std::")) != 0)
 		return NO_CONTAINER;
 	if (type->size == STRING_SIZE && heap_template_is_standard(name, "basic_string<char,"))
@@ -180,6 +196,7 @@ static uint8_t ask_concern(struct held_parts *held, heap_type_id id)
 		[VECTOR] = ASKED | HAS_OWNERS,
 		[DEQUE] = ASKED | HAS_OWNERS,
 		[FILLED] = ASKED | HAS_SPARES,
+		[FRAME] = ASKED | HAS_SPARES,
 		[SPLIT_DEQUE] = ASKED | HAS_OWNERS,
 		[WEAK] = ASKED | HAS_WEAK | HAS_GONE,
 		[COUNTS] = ASKED | HAS_GONE,
@@ -755,8 +772,10 @@ static struct heap_error *note_vector(struct held_parts *held, uint64_t address,
 	uint64_t words[3], start = objects_address(objects, target);
 
 	pages_read(held->pages, address, words, sizeof(words));
+	uint64_t size = objects_size(objects, target);
+
 	if (words[0] != start || words[1] < start || words[1] > words[2] ||
-	    words[2] - start > objects_size(objects, target) || words[1] == words[2])
+	    words[2] - start > size || size - (words[1] - start) < WORD)
 		return NULL;
 	return add_range(held, target, 0, words[1] - start);
 }
@@ -857,6 +876,15 @@ static uint64_t element_of_deque(const struct heap_types *types, heap_type_id ty
 	return heap_types_size(types, place.type);
 }
 
+// True if a vector has the pointer to its first element at an offset: behind its allocator, if that has data.
+static bool is_start_of_vector(const struct heap_types *types, heap_type_id type, uint64_t offset)
+{
+	static const char *const start[] = { "_M_impl._M_start", "__begin_", NULL };
+	struct heap_member_place place;
+
+	return find_first(types, type, start, &place) ? offset == place.offset : offset == 0;
+}
+
 struct heap_error *held_parts_note(struct held_parts *held, heap_type_id type, uint64_t address,
 				   uint64_t offset, heap_object_id target)
 {
@@ -875,7 +903,9 @@ struct heap_error *held_parts_note(struct held_parts *held, heap_type_id type, u
 	}
 	switch (owner == HEAP_NO_TYPE ? NO_CONTAINER : held->container[owner]) {
 	case VECTOR:
-		return inside == 0 ? note_vector(held, address + offset, target) : NULL;
+		return is_start_of_vector(held->types, owner, inside)
+			       ? note_vector(held, address + offset, target)
+			       : NULL;
 	case DEQUE:
 		return note_deque(held, address + offset - inside, inside, target);
 	case SPLIT_DEQUE:
@@ -915,6 +945,20 @@ static struct held_range filled_range(struct held_parts *held, heap_type_id type
 	return all;
 }
 
+// The part of a frame in front of its variables, if it has come to its end: it has no function to resume it any more.
+static struct held_range frame_range(struct held_parts *held, heap_type_id type, uint64_t address,
+				     heap_object_id object)
+{
+	struct held_range all = { object, 0, UINT64_MAX };
+	struct heap_member_place last;
+	uint64_t resume = 0;
+
+	pages_read(held->pages, address, &resume, sizeof(resume));
+	if (resume == 0 && heap_member_find(held->types, type, last_of_frame, &last))
+		all.end = last.offset + heap_types_size(held->types, last.type);
+	return all;
+}
+
 // The elements of a block that its container has in use; all if nothing was noted of it.
 static struct held_range noted_range(const struct held_parts *held, heap_object_id object)
 {
@@ -930,9 +974,11 @@ static struct held_range noted_range(const struct held_parts *held, heap_object_
 struct held_range held_parts_range(struct held_parts *held, heap_type_id type, uint64_t address,
 				   heap_object_id object)
 {
-	return type != HEAP_NO_TYPE && (concern_of(held, type) & HAS_SPARES)
-		       ? filled_range(held, type, address, object)
-		       : noted_range(held, object);
+	if (type == HEAP_NO_TYPE || !(concern_of(held, type) & HAS_SPARES))
+		return noted_range(held, object);
+	return held->container[heap_types_strip(held->types, type)] == FRAME
+		       ? frame_range(held, type, address, object)
+		       : filled_range(held, type, address, object);
 }
 
 bool held_parts_has_ranges(const struct held_parts *held)

@@ -13,6 +13,7 @@
  *	std::weak_ptr          all: it holds nothing, but its counts, once the object is gone
  *	their counts           what they led to, when it is gone
  *	std::vector, deque     elements of their blocks before the first and behind the last one
+ *	frames of coroutines   variables, once the coroutine has come to its end
  *	dlfo_mappings_segment  elements of its array behind the last one: the modules that glibc knows
  *
  * The words of a value must be consistent before any part of it counts as dead, so that a wrong type
