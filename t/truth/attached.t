@@ -36,6 +36,7 @@ my %least = (
     baskets => 100,
     boxed => 99.9,
     boxes => 99.9,
+    branches => 100,
     btree => 90,
     cache => 95,
     callables => 100,
@@ -91,6 +92,7 @@ my %least = (
     messages => 100,
     matches => 96,
     models => 99,
+    notebooks => 99.6,
     notes => 99,
     objects => 98.5,
     optimizer => 80,
@@ -98,6 +100,7 @@ my %least = (
     parser => 95,
     playlists => 100,
     plugins => 99.4,
+    portfolios => 100,
     ports => 100,
     queries => 82,
     radix => 65,
@@ -145,6 +148,7 @@ my %least = (
 # well count references to a struct.
 my %right = (rosters => 99);
 $right{growing} = 99;    # stale pointers behind the last element
+$right{notebooks} = 98.9;    # likewise
 $right{matches} = 100;    # frames lead to a match, and have the variable of a node
 $right{sessions} = 100;    # words of earlier calls in frames lead to packets
 # And of the parts of blocks that it cuts up.

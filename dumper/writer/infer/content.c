@@ -23,12 +23,14 @@ enum {
 	MAX_VISITS = 1 << 16, // members; several may be at one place, and nested in each other
 	CHECKED_ELEMENTS = 8, // of an array
 	MARKED_PAGES = 16,    // at the end of all addresses
+	BACK_SLOTS = 16,      // of a struct, one of which may lead back
 	PAGE = 4096,          // no pointer points below
 	LEAST_TEXT = 3,       // letters in front of older contents
 	SMALL_TEXT = 256,     // bytes of a block with such
 
 	// The verdict of one word on a candidate.
 	CONFIRMED = 1,
+	MUTUAL = 2, // and what it leads to leads back
 	DOUBTED = -1,
 	CONTRADICTED = -2,
 	UNSET_AGREEING = 2, // pointers, at least, where enums may have any value
@@ -40,6 +42,7 @@ struct check {
 	uint32_t *left; // members that may still be visited
 	uint32_t *contradictions;
 	uint32_t *agreeing; // pointers; NULL: enums count, too, and pointers are not counted
+	heap_type_id whole; // that the content is compared with, or its elements
 };
 
 void content_read(const struct inference *inference, heap_object_id object, uint64_t *words,
@@ -166,6 +169,48 @@ static bool is_marker(uint64_t word)
 	return word >= -(uint64_t)(MARKED_PAGES * PAGE) && word % PAGE == 0;
 }
 
+// True if the target of a pointer, taken for what this leads to, has such a pointer back to the start of the block that is asked
+// about, as a node of a tree has to its parent.
+static bool leads_back(const struct check *check, heap_object_id target, heap_type_id pointee)
+{
+	const struct inference *inference = check->inference;
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	const struct heap_slots *slots = heap_slot_table_get(&inference->layouts.slots, pointee);
+	uint64_t prefix = inference_prefix(inference, target);
+
+	for (uint32_t i = 0; slots && i < slots->count && i < BACK_SLOTS; i++) {
+		uint32_t edge = heap_edge_at(snapshot, target, prefix + slots->list[i].offset);
+
+		progress_step();
+		if (edge != UINT32_MAX && slots->list[i].pointee == pointee &&
+		    snapshot->edge_target[edge] == check->content->object &&
+		    snapshot->edge_interior[edge] ==
+			    inference_prefix(inference, check->content->object))
+			return true;
+	}
+	return false;
+}
+
+// True for a pointer to the base with which the very type begins, as of a node to others of any kind. The link of a list proves
+// no struct that begins with it.
+static bool is_to_kin(const struct check *check, heap_type_id pointee)
+{
+	return check->whole != pointee && !layouts_is_link(&check->inference->layouts, pointee) &&
+	       layouts_has(&check->inference->layouts, check->whole, pointee, 0);
+}
+
+// True if a block is as large as a base, or what begins with it. No array is made of bases.
+static bool may_be_kin(const struct inference *inference, heap_object_id object, heap_type_id base)
+{
+	const struct layouts *layouts = &inference->layouts;
+	uint64_t size = inference_size(inference, object);
+	uint64_t slack = inference_slack(inference, object);
+
+	return (size >= layouts_size(layouts, base) &&
+		size - layouts_size(layouts, base) <= slack) ||
+	       layouts_is_begun_by(layouts, base, size, slack);
+}
+
 // Scores a pointer: positive for a word that may point to something of that type.
 static int pointer_score(const struct check *check, uint64_t offset, heap_type_id pointee)
 {
@@ -207,6 +252,13 @@ static int pointer_score(const struct check *check, uint64_t offset, heap_type_i
 	    !(interior == 0 && enum_tags_may_be_kin(inference, pointee, target)))
 		return CONTRADICTED;
 	// A larger block may begin with such a value, but nothing shows that this one does.
+	if (inference->claims.name_rank[target] > RANK_VOTE && interior == 0 &&
+	    is_to_kin(check, pointee)) {
+		if (leads_back(check, target, pointee))
+			return MUTUAL;
+		if (!may_be_kin(inference, target, pointee))
+			return 0;
+	}
 	if (inference->claims.name_rank[target] > RANK_VOTE)
 		return interior > 0 || has_size_of(inference, target, pointee) ||
 				       may_be_cut(inference, target, interior, pointee)
@@ -550,7 +602,7 @@ static int score_contents(const struct inference *inference, const struct conten
 			  heap_type_id type, uint64_t elements, uint32_t *contradictions)
 {
 	uint32_t left = MAX_VISITS;
-	const struct check check = { inference, content, &left, contradictions, NULL };
+	const struct check check = { inference, content, &left, contradictions, NULL, type };
 
 	return inference->layouts.facts[type].is_flexible
 		       ? flexible_score(&check, type, elements - 1)
@@ -578,7 +630,7 @@ bool content_contradicts(const struct inference *inference, const struct content
 			 heap_type_id type)
 {
 	uint32_t left = MAX_VISITS, contradictions = 0;
-	const struct check check = { inference, content, &left, &contradictions, NULL };
+	const struct check check = { inference, content, &left, &contradictions, NULL, type };
 
 	type_score(&check, 0, type, 0);
 	return contradictions > 0;
@@ -588,7 +640,7 @@ int content_score_unset(const struct inference *inference, const struct content 
 			heap_type_id type)
 {
 	uint32_t left = MAX_VISITS, contradictions = 0, agreeing = 0;
-	const struct check check = { inference, content, &left, &contradictions, &agreeing };
+	const struct check check = { inference, content, &left, &contradictions, &agreeing, type };
 	int score = type_score(&check, 0, type, 0);
 
 	return contradictions > 0 || agreeing < UNSET_AGREEING ? -1 : score;
