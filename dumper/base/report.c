@@ -7,14 +7,20 @@
 #include <asm/termbits.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
 	MAX_LINES = 32,
 	NAME_BYTES = 1024,
 };
+
+// How long a full pipe, or a terminal that was stopped, may hold a line up.
+static const long PATIENCE_NS = 100000000;
 
 static uint32_t lines;
 static struct stat standard_error;
@@ -66,6 +72,39 @@ static void make_harmless(char *text, const char *end)
 	}
 }
 
+// @return false if who read the file has gone, or reads nothing
+static bool takes_a_line(long file)
+{
+	struct pollfd asked = { .fd = (int)file, .events = POLLOUT };
+	struct timespec patience = { .tv_nsec = PATIENCE_NS };
+	long ready =
+		HEAPSNAP_SYSTEM_5(SYS_ppoll, &asked, 1, &patience, NULL, sizeof(heapsnap_signals));
+
+	return ready < 0 || (ready > 0 && !(asked.revents & (POLLERR | POLLHUP)));
+}
+
+// A reader that went in the last instant.
+static void forget_broken_pipe(void)
+{
+	heapsnap_signals broken = (heapsnap_signals)1 << (SIGPIPE - 1);
+	struct timespec none = { 0 };
+
+	HEAPSNAP_SYSTEM_4(SYS_rt_sigtimedwait, &broken, NULL, &none, sizeof(broken));
+}
+
+// The line is ours, and so is what comes of it: the program, which may not even know of us, is not to end by
+// SIGPIPE because nobody reads its errors, to be stopped by SIGTTOU, or to wait for somebody to read.
+static void write_politely(long file, const char *line, size_t bytes)
+{
+	heapsnap_signals before;
+
+	heapsnap_block_signals(&before);
+	if (takes_a_line(file) &&
+	    HEAPSNAP_SYSTEM_3(SYS_write, file, line, bytes) == -EPIPE)
+		forget_broken_pipe();
+	heapsnap_restore_signals(&before);
+}
+
 static void write_line(long file, const char *subject, const char *message, const char *end)
 {
 	char line[1024] = "";
@@ -81,7 +120,7 @@ static void write_line(long file, const char *subject, const char *message, cons
 	at = heapsnap_format_text(at, limit, end);
 	make_harmless(line, at);
 	*at++ = '\n';
-	HEAPSNAP_SYSTEM_3(SYS_write, file, line, at - line);
+	write_politely(file, line, (size_t)(at - line));
 }
 
 void heapsnap_report(const char *subject, const char *message, const char *end)

@@ -14,7 +14,8 @@ void heapsnap_report_init(void);
 
 /**
  * Writes "heapsnap: @p subject: @p message@p end" and a newline in one write.
- * async-signal-safe. After 32 lines it falls silent: a program's log is not ours to fill.
+ * async-signal-safe. After 32 lines it falls silent: a program's log is not ours to fill. Where
+ * nobody reads any more, or a tenth of a second goes by without room for the line, it is dropped.
  *
  * @param subject  may be NULL
  */

@@ -122,6 +122,8 @@ static const struct call {
 	{ SNAPSHOT, { .nr = SYS_newfstatat, .args = { (uint32_t)AT_FDCWD } } },
 	{ SNAPSHOT, { .nr = SYS_mprotect } },
 	{ SNAPSHOT, { .nr = SYS_fcntl } },
+	{ SNAPSHOT, { .nr = SYS_ppoll } },
+	{ SNAPSHOT, { .nr = SYS_rt_sigtimedwait } },
 	{ SNAPSHOT, { .nr = SYS_write, .args = { STDERR_FILENO } } },
 	{ SNAPSHOT, { .nr = SYS_wait4 } },
 	{ SNAPSHOT | THREADS, { .nr = SYS_exit } },
