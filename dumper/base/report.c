@@ -99,8 +99,7 @@ static void write_politely(long file, const char *line, size_t bytes)
 	heapsnap_signals before;
 
 	heapsnap_block_signals(&before);
-	if (takes_a_line(file) &&
-	    HEAPSNAP_SYSTEM_3(SYS_write, file, line, bytes) == -EPIPE)
+	if (takes_a_line(file) && HEAPSNAP_SYSTEM_3(SYS_write, file, line, bytes) == -EPIPE)
 		forget_broken_pipe();
 	heapsnap_restore_signals(&before);
 }

@@ -264,6 +264,13 @@ static long map_shared(void)
 	return 0;
 }
 
+// clone(2) refuses these arguments to who has called unshare(2) or setns(2) for its children's process ids.
+static const char *why_no_waiter(long error)
+{
+	return error == -EINVAL ? "children would be in another namespace of processes"
+				: heapsnap_error_text((int)-error);
+}
+
 // Takes a snapshot. The calling thread is at @p context; NULL: it is not a thread of the program.
 // Returns when the program is frozen and goes on. @return 0 or -errno
 static int take(const char *pattern, const heapsnap_context *context)
@@ -280,8 +287,7 @@ static int take(const char *pattern, const heapsnap_context *context)
 	if (result == 0)
 		result = heapsnap_waiter_start(&waiter, serve);
 	if (result < 0) {
-		heapsnap_report("no snapshot", heapsnap_error_text((int)-result),
-				"; the program goes on");
+		heapsnap_report("no snapshot", why_no_waiter(result), "; the program goes on");
 		announce_end((int)result);
 		finish((int)result);
 		return (int)result;

@@ -208,6 +208,11 @@ static struct heap_error *explain_failure(const struct wait *wait)
 			"(RLIMIT_NPROC, or pids.max of its cgroup); the first does "
 			"not bind heapsnap attach %d, if root calls it",
 			pid, pid);
+	if (errno == EINVAL)
+		return heap_error_create(HEAP_ERROR_SYSTEM,
+					 "%d wrote no snapshot: children of it would be in another "
+					 "namespace of processes (unshare(2), setns(2))",
+					 pid);
 	return heap_error_create_system("%d wrote no snapshot", pid);
 }
 

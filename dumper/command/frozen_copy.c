@@ -305,6 +305,11 @@ static struct heap_error *prepare(struct making *making, const struct process_st
 	struct heap_error *error;
 	struct tracee_before before;
 
+	if (process_parts_with_children(making->process, victim->tid))
+		return heap_error_create(HEAP_ERROR_ABSENT,
+					 "%d cannot be copied: a child of it would be in another "
+					 "namespace of processes (unshare(2), setns(2))",
+					 (int)making->process->pid);
 	if (!has_code(making) && !find_code(making))
 		return process_threads_lost(making->process);
 	tracee_prepare_rescue(making->process, victim, &making->rescue);

@@ -11,8 +11,10 @@
 #include "dumper/command/run.h"
 #include "dumper/command/watch.h"
 #include "lib/base/open_files.h"
+#include "lib/base/own_proc.h"
 #include "lib/base/standard_streams.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -107,9 +109,11 @@ static const struct command {
 	const char *name;
 	int (*begin)(char **words);
 	unsigned files; // that it has to open at once; 0: it does not matter
+	bool knows_pids;
 } commands[] = {
-	{ "run", run, 0 },         { "capture", capture, FILES }, { "attach", attach, FILES },
-	{ "watch", watch, FILES }, { "core", core, FILES },       { "list", list, FILES },
+	{ "run", run, 0, false },          { "capture", capture, FILES, true },
+	{ "attach", attach, FILES, true }, { "watch", watch, FILES, true },
+	{ "core", core, FILES, false },    { "list", list, FILES, true },
 };
 
 static int begin(const struct command *command, char **words)
@@ -117,6 +121,8 @@ static int begin(const struct command *command, char **words)
 	struct heap_error *error =
 		command->files > 0 ? heap_open_files_reserve(command->files) : NULL;
 
+	if (!error && command->knows_pids)
+		error = heap_own_proc_check();
 	return error ? fail(error) : command->begin(words);
 }
 

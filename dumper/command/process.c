@@ -161,6 +161,33 @@ bool process_filters_thread(const struct process *process, pid_t tid)
 	return mode != 0;
 }
 
+// @return length, or -errno
+static ssize_t read_namespace(const struct process *process, pid_t tid, const char *kind,
+			      char *name, size_t size)
+{
+	char path[64];
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "task/%d/ns/%s", (int)tid, kind);
+	length = readlinkat(process->folder, path, name, size - 1);
+	name[length > 0 ? length : 0] = '\0';
+	return length < 0 ? -errno : length;
+}
+
+bool process_parts_with_children(const struct process *process, pid_t tid)
+{
+	char own[64], next[64];
+	ssize_t length;
+
+	if (read_namespace(process, tid, "pid", own, sizeof(own)) < 0)
+		return false;
+	length = read_namespace(process, tid, "pid_for_children", next, sizeof(next));
+	// A namespace without any process yet. Before Linux 4.12 there was no such link.
+	if (length == -ENOENT)
+		return access("/proc/self/ns/pid_for_children", F_OK) == 0;
+	return length > 0 && strcmp(own, next) != 0;
+}
+
 bool process_read(struct process *process, uint64_t address, void *buffer, size_t size)
 {
 	if (process->memory < 0)

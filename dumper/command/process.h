@@ -54,6 +54,12 @@ bool process_read_status(const struct process *process, struct process_status *r
 bool process_filters_thread(const struct process *process, pid_t tid);
 
 /**
+ * @return whether a child of that thread would be in another namespace of processes than itself, after unshare(2) or
+ * setns(2): the first one there is its init, and with it the namespace ends
+ */
+bool process_parts_with_children(const struct process *process, pid_t tid);
+
+/**
  * Reads memory, always of the program that ran at the first such call: after an exec() nothing can
  * be read.
  *

@@ -7,6 +7,7 @@
 
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/own_proc.h"
 #include "lib/base/path.h"
 #include "lib/base/search.h"
 
@@ -211,6 +212,7 @@ struct heap_error *image_init(struct image *image, pid_t pid)
 	char path[64];
 
 	*image = (struct image){ .pid = pid, .memory = -1, .pagemap = -1, .root = "" };
+	HEAP_TRY(heap_own_proc_check());
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
 	HEAP_TRY(read_whole_file(path, &image->maps));
 	HEAP_TRY(parse_maps(image));
