@@ -139,6 +139,7 @@ struct request {
 	const struct sock_fprog *filter; // NULL: only read(), write() and exit() are left
 	bool is_of_all;                  // threads
 	bool gives_descriptor;
+	bool is_dispatch; // of this thread's calls to a handler of SIGSYS, while a byte says so
 };
 
 static bool is_request(long number, const long *arguments, struct request *request)
@@ -154,6 +155,9 @@ static bool is_request(long number, const long *arguments, struct request *reque
 	if ((is_prctl && arguments[1] == SECCOMP_MODE_STRICT) ||
 	    (is_seccomp && arguments[0] == SECCOMP_SET_MODE_STRICT))
 		return true;
+	request->is_dispatch = number == SYS_prctl && arguments[0] == PR_SET_SYSCALL_USER_DISPATCH;
+	if (request->is_dispatch)
+		return arguments[1] == PR_SYS_DISPATCH_ON;
 	request->filter = (const struct sock_fprog *)arguments[2];
 	return request->filter && ((is_prctl && arguments[1] == SECCOMP_MODE_FILTER) ||
 				   (is_seccomp && arguments[0] == SECCOMP_SET_MODE_FILTER));
@@ -182,6 +186,9 @@ static uint32_t judge(const struct request *request)
 {
 	uint32_t needs = request->filter ? 0 : ALL_NEEDS;
 
+	// The byte may change at any time, and a call of ours in a handler, where SIGSYS is blocked, would be the end.
+	if (request->is_dispatch)
+		return needs & ~(uint32_t)HEAPSNAP_NEED_THREADS;
 	for (size_t i = 0; request->filter && i < sizeof(calls) / sizeof(calls[0]); i++) {
 		if (!is_allowed(request->filter, calls[i].data))
 			needs |= calls[i].needs;

@@ -13,6 +13,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+// Headers of Linux before 5.11, and musl's, lack these.
+#ifndef PR_SET_SYSCALL_USER_DISPATCH
+#define PR_SET_SYSCALL_USER_DISPATCH 59
+#define PR_SYS_DISPATCH_ON 1
+#endif
+
 /** The purposes for which the library makes system calls: bits. */
 enum heapsnap_need {
 	HEAPSNAP_NEED_SNAPSHOT = 1, /**< to take one, or to begin a thread */

@@ -66,7 +66,7 @@ HEAPSNAP_API int prctl(int option, ...)
 		arguments[i] = va_arg(list, long);
 	va_end(list);
 	heapsnap_system_call_init();
-	if (option == PR_SET_SECCOMP)
+	if (option == PR_SET_SECCOMP || option == PR_SET_SYSCALL_USER_DISPATCH)
 		return (int)heapsnap_sandbox_call((heapsnap_system_call *)heapsnap_next_syscall,
 						  SYS_prctl, arguments);
 	result = next_prctl(option, arguments[1], arguments[2], arguments[3], arguments[4]);

@@ -43,6 +43,16 @@ for my $way (qw(prctl thread all-threads inherited raw)) {
     unlink glob "$directory/*.snap";
 }
 
+# A thread that has its system calls refused for a while: none of ours is made in it.
+SKIP: {
+    my $bare = run($program, 'dispatch', 0);
+    skip 'no dispatching of system calls', 4 if $bare !~ /dispatches/;
+    for my $options ('', '--growth 100K', '--every 20ms', '--trace d.trace --rate 16') {
+        is run("$heapsnap $options -- $program", 'dispatch', 0), $bare, "dispatch, $options: as without";
+    }
+    unlink glob "$directory/*.snap";
+}
+
 # A trace goes on where nobody may wake the thread that writes it, and ends well.
 for my $trace ('t-prctl', 'u-prctl', 't-thread', 'u-thread') {
     my $said = `$build/heapsh-trace --sites $directory/$trace.trace 2>&1`;

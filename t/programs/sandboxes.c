@@ -192,6 +192,20 @@ static void be_refused(void)
 	printf(" %d\n", errno);
 }
 
+// Each system call of this thread raises SIGSYS for now, as those of foreign code do under wine: this calls none.
+static void dispatch_calls(void)
+{
+	static volatile char selector;
+
+	if (prctl(59 /* PR_SET_SYSCALL_USER_DISPATCH */, 1, 0, 0, &selector) != 0)
+		exit(77);
+	say("dispatches\n");
+	selector = 1;
+	for (int i = 0; i < 30000000; i++)
+		free(malloc(20));
+	selector = 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *way = argc > 1 ? argv[1] : "";
@@ -236,6 +250,8 @@ int main(int argc, char **argv)
 	} else if (strcmp(way, "bad") == 0) {
 		try_bad();
 		return 0;
+	} else if (strcmp(way, "dispatch") == 0) {
+		dispatch_calls();
 	} else if (strcmp(way, "vfork") == 0) {
 		sandbox_child();
 	} else if (strcmp(way, "refused") == 0) {
