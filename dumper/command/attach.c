@@ -164,13 +164,14 @@ static bool is_own_thread(const struct process *process, uint32_t tid)
 	return strncmp(name, "heapsnap-", strlen("heapsnap-")) == 0;
 }
 
-// If the library is in the process, it may have threads of its own.
-static void drop_own_threads(const struct process *process, struct frozen_copy *copy)
+// Those that have ended have no stack; and if the library is in the process, it may have threads of its own.
+static void drop_other_threads(const struct process *process, struct frozen_copy *copy)
 {
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < copy->thread_count; i++) {
-		if (!is_own_thread(process, copy->threads[i].tid))
+		if (copy->threads[i].state != HEAPSNAP_THREAD_EMPTY &&
+		    !is_own_thread(process, copy->threads[i].tid))
 			copy->threads[kept++] = copy->threads[i];
 	}
 	copy->thread_count = kept;
@@ -206,7 +207,7 @@ static struct heap_error *write_copy(struct target *target, const struct foreign
 	process.clock_ns = clock_now_ns(CLOCK_MONOTONIC);
 	process.start_time_ns = start_time_ns(&target->process);
 	name_program(target, copy, process.program, sizeof(process.program));
-	drop_own_threads(&target->process, copy);
+	drop_other_threads(&target->process, copy);
 	process.thread_count = copy->thread_count;
 	shared.stop_ns = copy->stop_ns;
 	shared.clone_ns = copy->clone_ns;

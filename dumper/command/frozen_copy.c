@@ -405,6 +405,9 @@ static struct heap_error *note_threads(struct frozen_copy *copy)
 		thread->tid = (uint32_t)tracee->tid;
 		if (tracee->state == TRACEE_STOPPED)
 			fill_exact(tracee, thread);
+		else if (tracee->state ==
+			 TRACEE_GONE) // a main thread stays listed until all have ended
+			thread->state = HEAPSNAP_THREAD_EMPTY;
 		else
 			fill_sleeping(tracee, thread);
 	}

@@ -107,6 +107,9 @@ for my $threads (0, 3) {
         sleep 0.05;
     }
     is attach($pid), 'right', 'a process whose main thread has ended';
+    my $info = Heapsh::ask("$directory/changing.snap", 'info');
+    like $info, qr/^threads +1$/m, '... and is no thread of it';
+    unlike $info, qr/could not be stopped/, '... so that all could be stopped';
     close $to;
     waitpid $pid, 0;
     is $?, 0, 'it ends as it would have';
