@@ -36,6 +36,19 @@ static unsigned find_roles(void *context, uint64_t type)
 	return type % 3 == 0 ? CAST_VOID : type % 3 == 1 ? CAST_TARGET : CAST_TARGET | CAST_HOLDER;
 }
 
+static uint64_t find_member(void *context, uint64_t holder, uint32_t offset)
+{
+	(void)context;
+	return offset % 16 == 0 ? holder + offset : 0;
+}
+
+static bool find_frame(void *context, uint64_t pc, uint8_t reg, int64_t *distance)
+{
+	(void)context;
+	*distance = -(int64_t)(pc % 64);
+	return reg % 2 == 1;
+}
+
 static struct heap_error *visit(void *context, const struct code_cast *cast)
 {
 	(void)context;
@@ -52,7 +65,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	static char path[] = "fuzzed";
 	struct heap_dwarf_file *file = calloc(1, sizeof(*file));
 	struct input input = { bytes, size, 0 };
-	const struct code_cast_visitor visitor = { read_code, find_roles, visit, is_late, &input };
+	const struct code_cast_visitor visitor = { read_code, find_roles, find_member, find_frame,
+						   visit,     is_late,    &input };
 
 	*file = (struct heap_dwarf_file){ .path = strdup(path),
 					  .descriptor = memfd_create(path, MFD_CLOEXEC) };

@@ -15,6 +15,7 @@ my $table = Judge::heading();
 # casts: two structs that nothing tells apart.
 # cells: numbers lead to texts, half of which have a single character.
 # clauses: references that are cut off.
+# lookups: nothing but code tells of values that another struct is like.
 # matches: nothing leads to nodes.
 # objects: only void pointers lead to texts.
 # orphans: nothing leads to any.
@@ -86,6 +87,7 @@ my %least = (
     links => 99,
     lisp => 19,
     lowering => 99,
+    lookups => 93,
     macros => 99.9,
     mailer => 99.9,
     markup => 99.9,
@@ -188,12 +190,14 @@ for my $name (sort keys %least) {
 judge('playlists', 'gcc-O2-static', 100) if -x "$Judge::where/playlists.gcc-O2-static";
 
 # Functions begin anywhere where gcc does not optimize, so that callbacks are no multiples of 8.
-for my $name (qw(tables toolkit workers)) {
+for my $name (qw(lookups tables toolkit workers)) {
     judge($name, 'gcc-O0', $least{$name});
 }
 # A variable may be in one register for all of an inlined call, and only there.
 # Code of one job is no evidence of what another one gets.
 judge('futures', 'clang-O2', $least{futures}) if -x "$Judge::where/futures.clang-O2";
+# Its variables are in the frame by the stack pointer.
+judge('lookups', 'clang-O2', $least{lookups}) if -x "$Judge::where/lookups.clang-O2";
 # And clang puts static memory in place of blocks, and static pointers of one function in registers.
 for my $name (qw(depot island toolkit)) {
     judge($name, 'clang-O2', 99.9) if -x "$Judge::where/$name.clang-O2";

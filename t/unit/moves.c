@@ -67,6 +67,30 @@ static void decodes_elements(void **state)
 	assert_false(DECODE("\x48\x8b\x7b\x10").is_indexed);
 }
 
+static void decodes_addresses(void **state)
+{
+	struct code_move found = DECODE("\x48\x8b\x7c\x06\x10"); // mov 0x10(%rsi,%rax,1), %rdi
+
+	(void)state;
+	expect_move(found, MOVE_LOAD, 5, 4, 16);
+	assert_true(found.is_indexed);
+	assert_int_equal(found.index, 0);
+	assert_int_equal(DECODE("\x48\x8b\x04\xc7").index, MOVE_NO_REGISTER);
+	expect_move(DECODE("\x48\x8d\x54\x24\x08"), MOVE_ADDRESS, 1, 7, 8); // lea 8(%rsp), %rdx
+	expect_move(DECODE("\x48\x8d\x3c\xc3"), MOVE_ADDRESS, 5, 3, 0); // lea (%rbx,%rax,8), %rdi
+	assert_true(DECODE("\x48\x8d\x3c\xc3").is_indexed);
+	expect_move(DECODE("\x48\x83\xc0\x10"), MOVE_ADDRESS, 0, 0, 16); // add $0x10, %rax
+	expect_move(DECODE("\x48\x01\xd0"), MOVE_ADD, 0, 1, 0);          // add %rdx, %rax
+	expect_move(DECODE("\x48\x03\xc2"), MOVE_ADD, 0, 1, 0);          // the same
+	found = DECODE("\x48\x03\x48\x08");                              // add 8(%rax), %rcx
+	expect_move(found, MOVE_LOAD, 2, 0, 8);
+	assert_true(found.is_sum);
+	// Into memory, and what is no sum.
+	assert_int_equal(DECODE("\x48\x01\x48\x08").kind, MOVE_OTHER);
+	assert_int_equal(DECODE("\x48\x29\xd0").kind, MOVE_OTHER);
+	assert_int_equal(DECODE("\x48\x83\xe8\x10").kind, MOVE_OTHER);
+}
+
 static void knows_what_changes(void **state)
 {
 	(void)state;
@@ -121,6 +145,21 @@ static void decodes_elements(void **state)
 	assert_int_equal(DECODE("\x60\x6a\x61\xf8").kind, MOVE_OTHER); // ldr x0, [x19, x1]
 }
 
+static void decodes_addresses(void **state)
+{
+	struct code_move found = DECODE("\x60\x02\x01\x8b"); // add x0, x19, x1
+
+	(void)state;
+	expect_move(found, MOVE_ADDRESS, 0, 19, 0);
+	assert_int_equal(found.index, 1);
+	found = DECODE("\x60\x12\x01\x8b"); // add x0, x19, x1, lsl #4
+	expect_move(found, MOVE_ADDRESS, 0, 19, 0);
+	assert_true(found.is_indexed);
+	assert_int_equal(found.index, MOVE_NO_REGISTER);
+	expect_move(DECODE("\xe1\x23\x00\x91"), MOVE_ADDRESS, 1, 31, 8); // add x1, sp, #8
+	assert_int_equal(DECODE("\x60\x02\x01\xcb").kind, MOVE_OTHER);   // sub x0, x19, x1
+}
+
 static void knows_what_changes(void **state)
 {
 	(void)state;
@@ -165,5 +204,5 @@ static void survives_nonsense(void **state)
 }
 
 UNIT_TESTS("moves", cmocka_unit_test(decodes_moves), cmocka_unit_test(decodes_elements),
-	   cmocka_unit_test(knows_what_changes), cmocka_unit_test(decodes_calls),
-	   cmocka_unit_test(survives_nonsense))
+	   cmocka_unit_test(decodes_addresses), cmocka_unit_test(knows_what_changes),
+	   cmocka_unit_test(decodes_calls), cmocka_unit_test(survives_nonsense))

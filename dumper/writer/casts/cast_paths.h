@@ -9,7 +9,10 @@
  *	void *list_first(struct list *list)               node->data ──▶ result
  *	destroy(node->data)                               node->data ──▶ parameter of destroy()
  *
- * Who calls the first two, or is the third, knows the type.
+ *	bool list_get(struct list *list, void **data)	node->data ──▶ what the parameter leads to
+ *	node->data = job_new()				result of job_new() ──▶ node->data
+ *
+ * Who calls the first two or the fourth, or is the third or the last, knows the type.
  */
 
 #include "lib/base/array.h"
@@ -21,6 +24,8 @@ enum cast_path_kind {
 	CAST_STORES,  /**< a function keeps the parameter in the member */
 	CAST_RETURNS, /**< it returns the member */
 	CAST_TAKES,   /**< it is called with the member as that parameter */
+	CAST_GIVES,   /**< it stores the member where the parameter leads to */
+	CAST_KEEPS,   /**< what it has returned is kept in the member */
 };
 
 /** One end of a path: what a function gets or returns. */

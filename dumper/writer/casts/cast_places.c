@@ -54,6 +54,7 @@ static struct heap_error *find_frame_base(struct cast_places *places,
 
 	places->has_frame = false;
 	places->is_framed_by_code = false;
+	places->is_on_stack = false;
 	HEAP_TRY(find_locations(locations, function, DW_AT_frame_base, &list));
 	if (list.count != 1)
 		return NULL;
@@ -62,8 +63,10 @@ static struct heap_error *find_frame_base(struct cast_places *places,
 		places->has_frame = true;
 		places->is_framed_by_code = true;
 		places->frame_base = MOVE_CFA;
-	} else if (find_register(base) == MOVE_FRAME_POINTER) {
+	} else if (find_register(base) == MOVE_FRAME_POINTER ||
+		   find_register(base) == MOVE_STACK_POINTER) {
 		places->has_frame = true;
+		places->is_on_stack = find_register(base) == MOVE_STACK_POINTER;
 		places->frame_base = 0;
 	}
 	return NULL;
@@ -90,6 +93,13 @@ static struct heap_error *append_default(struct cast_places *places, const struc
 	return NULL;
 }
 
+// True for places that are given as an offset from the frame base. Some compilers name the stack pointer instead, where it is that.
+static bool is_in_frame(const struct cast_places *places, uint8_t code)
+{
+	return code == DW_OP_fbreg ||
+	       (places->is_on_stack && code == DW_OP_breg0 + MOVE_STACK_POINTER);
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *add(struct cast_places *places,
 			      const struct heap_dwarf_locations *locations,
@@ -106,7 +116,7 @@ static struct heap_error *add(struct cast_places *places,
 
 	if (place.reg == CAST_IN_FRAME) {
 		if (!places->has_frame || expression.count != 1 ||
-		    expression.operations->code != DW_OP_fbreg)
+		    !is_in_frame(places, expression.operations->code))
 			return NULL;
 		place.offset = places->frame_base + (int64_t)expression.operations->operands[0];
 	}

@@ -43,8 +43,10 @@ struct cast_places {
 	struct HEAP_ARRAY(struct cast_place) list; /**< by register, then by address */
 	uint32_t first[CAST_IN_FRAME + 2];         /**< in list, of each register */
 	bool has_frame;                            /**< variables in the frame are found */
-	bool is_framed_by_code; /**< but only where code sets the frame pointer: else it is like any register */
-	int64_t frame_base; /**< from the frame pointer */
+	/** But by the frame pointer only where code sets it: else it is like any register. The stack pointer leads to them anywhere. */
+	bool is_framed_by_code;
+	bool is_on_stack;   /**< offsets count from the stack pointer, not from the frame pointer */
+	int64_t frame_base; /**< from there */
 };
 
 void cast_places_deinit(struct cast_places *places);

@@ -15,6 +15,7 @@ enum {
 	MAX_DEPTH = 8,        // of structs and arrays in each other
 	MAX_MEMBERS = 4096,   // that are looked at, of a holder
 	MAX_CASTS = 1 << 20,  // before equal ones are joined
+	MAX_FRAME = 1 << 24,  // bytes
 	MAX_DEBUG = 64 << 20, // bytes of .debug_info: 30 MB of it take a second, once
 };
 
@@ -79,11 +80,22 @@ static bool has_void_pointer(const struct heap_types *types, heap_type_id id, in
 	return false;
 }
 
+// Types of members have no place that is known, but their number in the snapshot's table.
+#define NUMBERED (UINT64_C(1) << 63)
+
+// The type that a place or number says.
+static heap_type_id type_of(const struct search *search, uint64_t type)
+{
+	return type & NUMBERED
+		       ? (heap_type_id)(type & ~NUMBERED)
+		       : module_type(search->module, type, &search->capture->snapshot.types);
+}
+
 static unsigned find_roles(void *context, uint64_t place)
 {
 	struct search *search = context;
 	struct heap_types *types = &search->capture->snapshot.types;
-	heap_type_id type = module_type(search->module, place, types);
+	heap_type_id type = type_of(search, place);
 	heap_type_id pointee = struct_of(types, type);
 	uint32_t left = MAX_MEMBERS;
 
@@ -94,14 +106,6 @@ static unsigned find_roles(void *context, uint64_t place)
 	if (pointee == HEAP_NO_TYPE)
 		return 0;
 	return CAST_TARGET | (has_void_pointer(types, pointee, 0, &left) ? CAST_HOLDER : 0);
-}
-
-static bool read_code(void *context, uint64_t address, void *buffer, size_t size)
-{
-	const struct search *search = context;
-
-	progress_step();
-	return image_read(&search->capture->image, address + search->module->bias, buffer, size);
 }
 
 // The member, or element, that an offset of a value lies in; of a union the last member. @return HEAP_NO_TYPE: none
@@ -125,6 +129,71 @@ static heap_type_id step_in(const struct heap_types *types, const struct heap_ty
 	return members[behind - 1].type;
 }
 
+static uint64_t find_member(void *context, uint64_t holder, uint32_t offset)
+{
+	const struct search *search = context;
+	const struct heap_types *types = &search->capture->snapshot.types;
+	heap_type_id pointee = heap_types_pointee(types, type_of(search, holder));
+	uint64_t at = offset;
+
+	progress_step();
+	for (int depth = 0; depth < MAX_DEPTH && pointee != HEAP_NO_TYPE; depth++) {
+		const struct heap_type *type;
+
+		pointee = heap_types_strip(types, pointee);
+		type = &types->types[pointee];
+		if (type->kind == HEAP_TYPE_POINTER)
+			return at == 0 ? NUMBERED | pointee : 0;
+		if (type->kind == HEAP_TYPE_UNION)
+			return 0;
+		pointee = step_in(types, type, &at);
+	}
+	return 0;
+}
+
+// Registers that cannot be mistaken for each other.
+static void make_registers(struct heap_dwarf_registers *registers)
+{
+	registers->known = UINT64_MAX;
+	for (int i = 0; i < HEAP_DWARF_REGISTERS; i++)
+		registers->value[i] = UINT64_C(0x100000000) * (uint64_t)(i + 1);
+}
+
+static bool read_nothing(void *context, uint64_t address, void *buffer, size_t size)
+{
+	(void)context;
+	(void)address;
+	(void)buffer;
+	(void)size;
+	return false;
+}
+
+static bool find_frame(void *context, uint64_t pc, uint8_t reg, int64_t *distance)
+{
+	const struct search *search = context;
+	struct heap_dwarf_unwinder *unwinder = module_unwinder(search->module);
+	struct heap_dwarf_registers registers;
+	uint64_t cfa = 0, before;
+	bool is_signal;
+
+	progress_step();
+	make_registers(&registers);
+	before = registers.value[reg];
+	if (unwinder)
+		heap_dwarf_unwinder_step(unwinder, pc, read_nothing, NULL, &registers, &cfa,
+					 &is_signal);
+	*distance = (int64_t)(before - cfa);
+	return cfa != 0 && *distance <= 0 && *distance >= -MAX_FRAME;
+}
+
+static bool read_code(void *context, uint64_t address, void *buffer, size_t size)
+{
+	const struct search *search = context;
+
+	progress_step();
+	return image_read(&search->capture->image, address + search->module->bias, buffer, size);
+}
+
 // The type of the pointer that a member of a struct is; HEAP_NO_TYPE: it is none.
 static heap_type_id pointer_at(const struct heap_types *types, heap_type_id holder, uint64_t offset)
 {
@@ -144,7 +213,7 @@ static heap_type_id pointer_at(const struct heap_types *types, heap_type_id hold
 static struct cast describe_holder(const struct search *search, const struct code_cast *found)
 {
 	struct heap_types *types = &search->capture->snapshot.types;
-	heap_type_id pointer = module_type(search->module, found->holder, types);
+	heap_type_id pointer = type_of(search, found->holder);
 	struct cast result = { .holder = struct_of(types, pointer), .offset = found->offset };
 
 	if (!found->is_element && result.holder != HEAP_NO_TYPE)
@@ -162,7 +231,7 @@ static struct heap_error *add_cast(void *context, const struct code_cast *found)
 	struct heap_types *types = &search->capture->snapshot.types;
 	struct cast cast = describe_holder(search, found);
 
-	cast.target = struct_of(types, module_type(search->module, found->target, types));
+	cast.target = struct_of(types, type_of(search, found->target));
 	if (search->found.count == MAX_CASTS ||
 	    module_type_number(search->module, cast.holder, types) == 0 ||
 	    module_type_number(search->module, cast.target, types) == 0)
@@ -268,8 +337,8 @@ static struct heap_error *is_small(const struct module *module, bool *result)
 HEAP_MUST_CHECK
 static struct heap_error *find_in_code(struct search *search)
 {
-	const struct code_cast_visitor visitor = { read_code, find_roles, add_cast, is_late,
-						   search };
+	const struct code_cast_visitor visitor = { read_code, find_roles, find_member, find_frame,
+						   add_cast,  is_late,    search };
 	bool is_wanted = false;
 	struct heap_error *error = is_small(search->module, &is_wanted);
 

@@ -3,6 +3,7 @@
 
 #include "dumper/writer/casts/cast_paths.h"
 #include "dumper/writer/casts/cast_places.h"
+#include "dumper/writer/casts/cast_results.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/hash_table.h"
 
@@ -13,6 +14,8 @@ enum {
 	MAX_CODE = 1 << 20, // bytes of a function
 	FRESH = 32,         // bytes of code behind a load until which its value is known
 	ROUNDS = 3,         // functions that a pointer may go through
+	MAX_SEEN = 8,       // results of one function
+	MAX_GIVEN = 64,     // places in a frame that functions have stored members in
 };
 
 // Where a value is from.
@@ -21,21 +24,32 @@ enum source {
 	FROM_MEMBER,
 	FROM_PARAMETER, // of the function itself
 	FROM_CALL,      // what a function has returned
+	FROM_GIVEN,     // or has stored where a parameter leads to
+	FROM_FRAME,     // an address in the frame
 };
 
 struct origin {
 	enum source source;
 	struct cast_member member; // FROM_MEMBER
-	uint64_t function;         // FROM_CALL
-	uint8_t reg;               // FROM_PARAMETER
+	uint64_t function;         // FROM_CALL, FROM_GIVEN
+	int64_t offset;            // FROM_FRAME: as variables there have it
+	uint8_t reg;               // FROM_PARAMETER, FROM_GIVEN
 };
 
 // The value that the last instruction has put into a register.
 struct value {
 	uint64_t since; // address behind that instruction; 0: nothing
-	uint64_t type;  // of the variable that it is, if that has roles
+	uint64_t type;  // of the variable or member that it is, if that has roles
+	uint32_t inner; // how far behind the start of what it would lead to it does
 	uint8_t roles;
 	struct origin origin;
+};
+
+// What a function has stored in a place in the frame.
+struct given {
+	int64_t offset;
+	uint64_t function;
+	uint8_t reg;
 };
 
 struct known_role {
@@ -50,12 +64,15 @@ struct search {
 	struct HEAP_ARRAY(struct known_role) roles;
 	struct heap_hash_table by_type;
 	struct cast_paths paths;
+	struct cast_results results;
 	// These belong to the function that is looked at.
 	uint64_t entry;
 	struct HEAP_ARRAY(struct cast_variable) variables;
 	struct cast_places places;
 	bool sets_frame_pointer; // as far as it has been looked at
 	struct value values[MOVE_REGISTERS];
+	struct given given[MAX_GIVEN]; // [given_count]
+	uint32_t given_count;
 	struct HEAP_ARRAY(uint8_t) bytes;
 	struct heap_error *error; // no memory, or the visitor's
 };
@@ -65,6 +82,7 @@ static void release(struct search *search)
 	heap_array_deinit(&search->roles);
 	heap_hash_table_deinit(&search->by_type);
 	cast_paths_deinit(&search->paths);
+	cast_results_deinit(&search->results);
 	heap_array_deinit(&search->variables);
 	cast_places_deinit(&search->places);
 	heap_array_deinit(&search->bytes);
@@ -157,19 +175,18 @@ static void add_path(struct search *search, enum cast_path_kind kind, uint64_t f
 	worked(search, cast_paths_add(&search->paths, &end, member));
 }
 
-// The paths of another function go on as paths of this one.
-static void pass_paths(struct search *search, enum cast_path_kind kind, uint64_t from,
-		       uint8_t from_reg, uint8_t reg)
+// The paths of a function go on as those with another end.
+static void pass_paths(struct search *search, const struct cast_end *from,
+		       const struct cast_end *end)
 {
-	const struct cast_end end = { from, (uint8_t)kind, from_reg };
 	size_t count;
 	size_t first =
-		(size_t)(cast_paths_find(&search->paths, &end, &count) - search->paths.list.items);
+		(size_t)(cast_paths_find(&search->paths, from, &count) - search->paths.list.items);
 
 	for (size_t i = first; i < first + count; i++) {
 		const struct cast_member member = search->paths.list.items[i].member;
 
-		add_path(search, kind, search->entry, reg, &member);
+		worked(search, cast_paths_add(&search->paths, end, &member));
 	}
 }
 
@@ -182,6 +199,8 @@ static void arrive(struct search *search, const struct origin *origin, uint64_t 
 		visit_paths(search, CAST_TAKES, search->entry, origin->reg, target);
 	else if (origin->source == FROM_CALL)
 		visit_paths(search, CAST_RETURNS, origin->function, MOVE_RESULT, target);
+	else if (origin->source == FROM_GIVEN)
+		visit_paths(search, CAST_GIVES, origin->function, origin->reg, target);
 }
 
 // A value comes into the variables that a place is.
@@ -220,6 +239,7 @@ static struct value value_of(const struct search *search, uint8_t reg, uint64_t 
 		if (place->roles & CAST_TARGET) {
 			result.type = place->type;
 			result.roles = place->roles;
+			result.inner = 0;
 		} else if (place->parameter && result.origin.source != FROM_MEMBER) {
 			result.origin = parameter_of(place);
 		}
@@ -248,6 +268,8 @@ static void visit_store(struct search *search, const struct code_move *move, uin
 		visit(search, member, value.type);
 	else if (value.origin.source == FROM_PARAMETER)
 		add_path(search, CAST_STORES, search->entry, value.origin.reg, member);
+	else if (value.origin.source == FROM_CALL && value.origin.function)
+		add_path(search, CAST_KEEPS, value.origin.function, MOVE_RESULT, member);
 }
 
 // An instruction reads or writes a member of a struct. What it stores comes there.
@@ -270,90 +292,273 @@ static void visit_element(struct search *search, const struct code_move *move, u
 	visit_member(search, move, pc, array->member.holder, member);
 }
 
-// Finds the member that an instruction reads or writes, of each struct that its base may be, and has what is
-// stored come there. @return false: it is none
-static bool visit_members(struct search *search, const struct code_move *move, uint64_t pc,
-			  struct cast_member *member)
+// The member at an offset of what a value leads into.
+static bool find_inner(const struct value *value, int32_t offset, struct cast_member *member)
 {
-	const struct value *value = &search->values[move->base];
+	int64_t sum = (int64_t)value->inner + offset;
+
+	*member = (struct cast_member){ 0, (uint32_t)sum, false };
+	return sum >= 0 && sum <= UINT32_MAX;
+}
+
+// Finds the member that an instruction reads or writes by a register, of each struct that this may lead to, and has what is
+// stored come there. @return false: it is none
+static bool visit_members_of(struct search *search, const struct code_move *move, uint8_t base,
+			     uint64_t pc, struct cast_member *member)
+{
+	const struct value *value = &search->values[base];
 	const struct cast_place *place;
 	uint32_t at = 0;
 
 	*member = (struct cast_member){ 0, (uint32_t)move->offset, false };
-	if (move->offset < 0)
-		return false;
-	while ((place = cast_places_next(&search->places, move->base, 0, pc, CAST_HOLDER, &at)))
+	while (move->offset >= 0 &&
+	       (place = cast_places_next(&search->places, base, 0, pc, CAST_HOLDER, &at)))
 		visit_member(search, move, pc, place->type, member);
-	if (!member->holder && is_fresh(value, pc) && (value->roles & CAST_HOLDER))
+	if (member->holder || !is_fresh(value, pc) || !find_inner(value, move->offset, member))
+		return member->holder != 0;
+	if (value->roles & CAST_HOLDER)
 		visit_member(search, move, pc, value->type, member);
-	else if (!member->holder && is_fresh(value, pc))
+	else if (value->inner == 0)
 		visit_element(search, move, pc, &value->origin, member);
 	return member->holder != 0;
 }
 
-// The variable in the frame that an instruction reads or writes, or NULL.
-static struct cast_place *find_in_frame(const struct search *search, const struct code_move *move,
-					uint64_t pc)
+// Likewise, where an index that counts bytes may as well be the base.
+static bool visit_members(struct search *search, const struct code_move *move, uint64_t pc,
+			  struct cast_member *member)
+{
+	return visit_members_of(search, move, move->base, pc, member) ||
+	       (move->index != MOVE_NO_REGISTER &&
+		visit_members_of(search, move, move->index, pc, member));
+}
+
+// The struct that a register leads to or into; its type is 0: to none.
+static struct value struct_at(const struct search *search, uint8_t reg, uint64_t pc)
+{
+	const struct value *known = &search->values[reg];
+	const struct cast_place *place;
+	uint32_t at = 0;
+
+	if ((place = cast_places_next(&search->places, reg, 0, pc, CAST_HOLDER | CAST_TARGET, &at)))
+		return (struct value){ .type = place->type, .roles = place->roles };
+	if (is_fresh(known, pc) && known->type && !(known->roles & CAST_VOID))
+		return (struct value){ .type = known->type,
+				       .roles = known->roles,
+				       .inner = known->inner };
+	return (struct value){ 0 };
+}
+
+// The declared type of the pointer that an instruction loads from a struct; 0: it is none.
+static uint64_t loaded_type(struct search *search, const struct code_move *move, uint64_t pc)
+{
+	struct value holder = struct_at(search, move->base, pc);
+	struct cast_member member;
+
+	if (!holder.type && move->index != MOVE_NO_REGISTER)
+		holder = struct_at(search, move->index, pc);
+	if (!holder.type || !find_inner(&holder, move->offset, &member))
+		return 0;
+	return search->visitor->member(search->visitor->context, holder.type, member.offset);
+}
+
+static struct cast_place *find_in_frame(const struct search *search, int64_t offset, uint64_t pc)
 {
 	uint32_t at = 0;
 
-	return cast_places_next(&search->places, CAST_IN_FRAME, move->offset, pc, ~0U, &at);
+	return cast_places_next(&search->places, CAST_IN_FRAME, offset, pc, ~0U, &at);
 }
 
-// Code that is optimized has any pointer in the frame pointer's register.
-static bool is_in_frame(const struct search *search, const struct code_move *move)
+// Where in the frame an address is, as an offset that variables there have.
+//
+// Code that is optimized has any pointer in the frame pointer's register, and the stack pointer leads to the frame.
+//
+// @return false: it is not there
+static bool is_in_frame(const struct search *search, const struct code_move *move, uint64_t pc,
+			int64_t *offset)
 {
-	return move->base == MOVE_FRAME_POINTER && search->places.has_frame &&
-	       (search->sets_frame_pointer || !search->places.is_framed_by_code);
+	const struct cast_places *places = &search->places;
+	const struct code_cast_visitor *visitor = search->visitor;
+	int64_t distance;
+
+	*offset = move->offset;
+	if (!places->has_frame || move->is_indexed)
+		return false;
+	if (move->base == MOVE_FRAME_POINTER)
+		return !places->is_on_stack &&
+		       (search->sets_frame_pointer || !places->is_framed_by_code);
+	if (move->base != MOVE_STACK_POINTER || places->is_on_stack)
+		return move->base == MOVE_STACK_POINTER;
+	if (!places->is_framed_by_code ||
+	    !visitor->frame(visitor->context, pc, move->base, &distance))
+		return false;
+	*offset += distance + places->frame_base;
+	return true;
 }
 
-static void visit_load(struct search *search, const struct code_move *move, uint64_t pc)
+// Notes that a function has stored members at an offset in the frame. There they come into the variables.
+static void give(struct search *search, int64_t offset, uint64_t function, uint8_t reg, uint64_t pc)
 {
-	uint64_t behind = pc + move->length;
-	struct value loaded = { .since = behind };
+	const struct origin origin = { .source = FROM_GIVEN, .function = function, .reg = reg };
+	uint32_t at = 0;
 
-	if (is_in_frame(search, move)) {
-		const struct cast_place *place = find_in_frame(search, move, pc);
+	arrive_at(search, &origin, CAST_IN_FRAME, offset, pc);
+	while (at < search->given_count && search->given[at].offset != offset)
+		at++;
+	if (at == MAX_GIVEN)
+		return;
+	search->given[at] = (struct given){ offset, function, reg };
+	search->given_count += at == search->given_count;
+}
 
-		if (place) {
-			loaded.type = place->type;
-			loaded.roles = place->roles;
-			loaded.origin = parameter_of(place);
-		}
-	} else if (visit_members(search, move, pc, &loaded.origin.member)) {
-		loaded.origin.source = FROM_MEMBER;
-		arrive_at(search, &loaded.origin, move->value, 0, behind);
+// What a function has stored at an offset in the frame.
+static struct origin given_at(const struct search *search, int64_t offset)
+{
+	for (uint32_t i = 0; i < search->given_count; i++) {
+		const struct given *given = &search->given[i];
+
+		if (given->offset == offset)
+			return (struct origin){ .source = FROM_GIVEN,
+						.function = given->function,
+						.reg = given->reg };
 	}
-	search->values[move->value] = loaded;
+	return (struct origin){ 0 };
+}
+
+static struct value load_from_frame(const struct search *search, int64_t offset, uint64_t pc)
+{
+	const struct cast_place *place = find_in_frame(search, offset, pc);
+	struct value result = { .origin = given_at(search, offset) };
+
+	if (!place)
+		return result;
+	result.type = place->type;
+	result.roles = place->roles;
+	if (result.origin.source == FROM_NOWHERE)
+		result.origin = parameter_of(place);
+	return result;
 }
 
 // Into a variable in the frame: also of the parameters, at first.
-static void store_in_frame(struct search *search, const struct code_move *move, uint64_t pc)
+static void store_in_frame(struct search *search, const struct code_move *move, int64_t offset,
+			   uint64_t pc)
 {
 	struct value value = value_of(search, move->value, pc);
-	struct cast_place *place = find_in_frame(search, move, pc);
+	struct cast_place *place = find_in_frame(search, offset, pc);
 
 	if (!place)
 		return;
-	if (value.origin.source == FROM_PARAMETER && (place->roles & CAST_VOID))
+	if (value.origin.source == FROM_PARAMETER && (place->roles & (CAST_VOID | CAST_HOLDER)))
 		place->parameter = (uint8_t)(value.origin.reg + 1);
-	else
-		arrive_at(search, &value.origin, CAST_IN_FRAME, move->offset, pc);
+	if (value.origin.source != FROM_PARAMETER || !(place->roles & CAST_VOID))
+		arrive_at(search, &value.origin, CAST_IN_FRAME, offset, pc);
 }
 
 static void visit_copy(struct search *search, const struct code_move *move, uint64_t pc)
 {
 	struct value value = value_of(search, move->base, pc);
+	int64_t offset;
 
 	if (move->value == MOVE_FRAME_POINTER && move->base == MOVE_STACK_POINTER)
 		search->sets_frame_pointer = true;
+	else if (is_in_frame(search, move, pc, &offset))
+		value = (struct value){ .origin = { .source = FROM_FRAME, .offset = offset } };
 	value.since = pc + move->length;
 	search->values[move->value] = value;
 	arrive_at(search, &value.origin, move->value, 0, value.since);
 }
 
+// What leads into a struct: it is of no type by itself.
+static struct value inside(const struct value *base, int32_t offset)
+{
+	struct cast_member member;
+
+	if (!base->type || (base->roles & CAST_VOID) || !find_inner(base, offset, &member))
+		return (struct value){ 0 };
+	return (struct value){ .type = base->type,
+			       .inner = member.offset,
+			       .roles = base->roles & CAST_HOLDER };
+}
+
+static void visit_load(struct search *search, const struct code_move *move, uint64_t pc)
+{
+	uint64_t behind = pc + move->length;
+	struct value loaded = { 0 };
+	int64_t offset;
+
+	if (is_in_frame(search, move, pc, &offset)) {
+		loaded = load_from_frame(search, offset, pc);
+	} else {
+		loaded.type = loaded_type(search, move, pc);
+		loaded.roles = loaded.type ? (uint8_t)find_roles(search, loaded.type) : 0;
+		if (visit_members(search, move, pc, &loaded.origin.member))
+			loaded.origin.source = FROM_MEMBER;
+	}
+	if (move->is_sum)
+		loaded = inside(&loaded, 0);
+	arrive_at(search, &loaded.origin, move->value, 0, behind);
+	loaded.since = behind;
+	search->values[move->value] = loaded;
+}
+
+static void visit_address(struct search *search, const struct code_move *move, uint64_t pc)
+{
+	struct value value = { 0 }, base;
+	int64_t offset;
+
+	if (move->offset == 0 && !move->is_indexed) {
+		visit_copy(search, move, pc);
+		return;
+	}
+	if (is_in_frame(search, move, pc, &offset)) {
+		value.origin = (struct origin){ .source = FROM_FRAME, .offset = offset };
+	} else {
+		base = struct_at(search, move->base, pc);
+		if (!base.type && move->index != MOVE_NO_REGISTER)
+			base = struct_at(search, move->index, pc);
+		value = inside(&base, move->offset);
+	}
+	value.since = pc + move->length;
+	search->values[move->value] = value;
+}
+
+// An index of structs, which is multiplied by their size, is added to what leads to the first one, or the other way.
+static void visit_sum(struct search *search, const struct code_move *move, uint64_t pc)
+{
+	struct value base = struct_at(search, move->base, pc);
+	struct value value;
+
+	if (!base.type)
+		base = struct_at(search, move->value, pc);
+	value = inside(&base, 0);
+	value.since = pc + move->length;
+	search->values[move->value] = value;
+}
+
+// What a function returns is handed to one that keeps it.
+static void keep_result(struct search *search, const struct cast_end *keeper, uint64_t function)
+{
+	const struct cast_end end = { function, CAST_KEEPS, MOVE_RESULT };
+
+	if (function)
+		pass_paths(search, keeper, &end);
+}
+
+// A parameter of this function is handed on.
+static void pass_parameter(struct search *search, uint64_t function, uint8_t reg, uint8_t own)
+{
+	const enum cast_path_kind kinds[] = { CAST_STORES, CAST_GIVES };
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		const struct cast_end from = { function, (uint8_t)kinds[i], reg };
+		const struct cast_end end = { search->entry, (uint8_t)kinds[i], own };
+
+		pass_paths(search, &from, &end);
+	}
+}
+
 static void visit_parameter(struct search *search, uint64_t function, uint8_t reg, uint64_t pc)
 {
+	const struct cast_end keeper = { function, CAST_STORES, reg };
 	struct value value = value_of(search, reg, pc);
 
 	if (value.roles & CAST_TARGET)
@@ -361,7 +566,23 @@ static void visit_parameter(struct search *search, uint64_t function, uint8_t re
 	else if (value.origin.source == FROM_MEMBER)
 		add_path(search, CAST_TAKES, function, reg, &value.origin.member);
 	else if (value.origin.source == FROM_PARAMETER)
-		pass_paths(search, CAST_STORES, function, reg, value.origin.reg);
+		pass_parameter(search, function, reg, value.origin.reg);
+	else if (value.origin.source == FROM_CALL)
+		keep_result(search, &keeper, value.origin.function);
+}
+
+// A function may have stored members where a parameter has led to.
+static void take_given(struct search *search, const struct value *parameter, uint64_t function,
+		       uint8_t reg, uint64_t pc)
+{
+	const struct cast_end end = { function, CAST_GIVES, reg };
+	size_t count;
+
+	if (parameter->origin.source != FROM_FRAME)
+		return;
+	cast_paths_find(&search->paths, &end, &count);
+	if (count > 0)
+		give(search, parameter->origin.offset, function, reg, pc);
 }
 
 static void visit_call(struct search *search, const struct code_move *move, uint64_t pc)
@@ -372,8 +593,11 @@ static void visit_call(struct search *search, const struct code_move *move, uint
 	for (uint8_t reg = 0; reg < MOVE_REGISTERS; reg++) {
 		if (!move_is_parameter(reg))
 			continue;
-		if (move->target)
+		if (move->target) {
 			visit_parameter(search, move->target, reg, pc);
+			if (is_fresh(&search->values[reg], pc))
+				take_given(search, &search->values[reg], move->target, reg, behind);
+		}
 		search->values[reg].since = 0;
 	}
 	*result = (struct value){ .since = behind,
@@ -383,14 +607,23 @@ static void visit_call(struct search *search, const struct code_move *move, uint
 
 static void visit_return(struct search *search, uint64_t pc)
 {
-	const struct value *result = &search->values[MOVE_RESULT];
+	const struct cast_end end = { search->entry, CAST_RETURNS, MOVE_RESULT };
+	struct value result = value_of(search, MOVE_RESULT, pc);
+	const struct origin *origin = &result.origin;
 
-	if (!is_fresh(result, pc))
-		return;
-	if (result->origin.source == FROM_MEMBER)
-		add_path(search, CAST_RETURNS, search->entry, MOVE_RESULT, &result->origin.member);
-	else if (result->origin.source == FROM_CALL)
-		pass_paths(search, CAST_RETURNS, result->origin.function, MOVE_RESULT, MOVE_RESULT);
+	if (result.roles & CAST_TARGET) {
+		worked(search,
+		       cast_results_add(&search->results,
+					&(struct cast_result){ search->entry, result.type, 0 }));
+	} else if (origin->source == FROM_MEMBER) {
+		add_path(search, CAST_RETURNS, search->entry, MOVE_RESULT, &origin->member);
+	} else if (origin->source == FROM_CALL && origin->function) {
+		pass_paths(search,
+			   &(struct cast_end){ origin->function, CAST_RETURNS, MOVE_RESULT }, &end);
+		worked(search, cast_results_add(&search->results,
+						&(struct cast_result){ search->entry, 0,
+								       origin->function }));
+	}
 }
 
 static void forget(struct search *search, uint64_t changed)
@@ -401,16 +634,37 @@ static void forget(struct search *search, uint64_t changed)
 	}
 }
 
+// A member is stored where a parameter leads to.
+static void give_to_parameter(struct search *search, const struct code_move *move, uint64_t pc)
+{
+	const struct value *base = &search->values[move->base];
+	struct value value = value_of(search, move->value, pc);
+	struct origin origin = is_fresh(base, pc) ? base->origin : (struct origin){ 0 };
+	const struct cast_place *place;
+	uint32_t at = 0;
+
+	if (move->offset != 0 || move->is_indexed || value.origin.source != FROM_MEMBER)
+		return;
+	place = cast_places_next(&search->places, move->base, 0, pc, CAST_HOLDER, &at);
+	if (place)
+		origin = parameter_of(place);
+	if (origin.source == FROM_PARAMETER)
+		add_path(search, CAST_GIVES, search->entry, origin.reg, &value.origin.member);
+}
+
 static void visit_memory(struct search *search, const struct code_move *move, uint64_t pc)
 {
 	struct cast_member member;
+	int64_t offset;
 
-	if (move->kind == MOVE_LOAD)
+	if (move->kind == MOVE_LOAD) {
 		visit_load(search, move, pc);
-	else if (is_in_frame(search, move))
-		store_in_frame(search, move, pc);
-	else
+	} else if (is_in_frame(search, move, pc, &offset)) {
+		store_in_frame(search, move, offset, pc);
+	} else {
+		give_to_parameter(search, move, pc);
 		visit_members(search, move, pc, &member);
+	}
 }
 
 // @param range  of code that the instruction is in
@@ -433,6 +687,12 @@ static void visit_instruction(struct search *search, const struct code_move *mov
 		break;
 	case MOVE_COPY:
 		visit_copy(search, move, pc);
+		break;
+	case MOVE_ADDRESS:
+		visit_address(search, move, pc);
+		break;
+	case MOVE_ADD:
+		visit_sum(search, move, pc);
 		break;
 	case MOVE_JUMP:
 		if (move->target >= range->low && move->target < range->high)
@@ -458,6 +718,7 @@ static void visit_entry(struct search *search)
 
 	memset(search->values, 0, sizeof(search->values));
 	search->sets_frame_pointer = false;
+	search->given_count = 0;
 	for (uint8_t reg = 0; reg < MOVE_REGISTERS; reg++) {
 		const struct origin origin = { .source = FROM_PARAMETER, .reg = reg };
 
@@ -510,7 +771,7 @@ static void visit_code(struct search *search, const struct heap_dwarf_code_range
 // True if code calls a function of whose paths the last round has found some.
 static bool calls_paths(const struct search *search, const struct heap_dwarf_code_range *range)
 {
-	const unsigned kinds = 1 << CAST_STORES | 1 << CAST_RETURNS;
+	const unsigned kinds = 1 << CAST_STORES | 1 << CAST_RETURNS | 1 << CAST_GIVES;
 
 	for (size_t at = 0; at < search->bytes.count;) {
 		struct code_move move = move_decode(search->bytes.items + at,
@@ -541,6 +802,16 @@ static bool is_wanted(struct search *search, const struct heap_dwarf_code_unit *
 	return false;
 }
 
+// The type that a function is declared to return; 0: none, or it is not known.
+static uint64_t declared_result(struct search *search, uint64_t place)
+{
+	struct heap_dwarf_description entry;
+
+	if (!place || !worked(search, heap_dwarf_code_describe(search->code, place, &entry)))
+		return 0;
+	return entry.type;
+}
+
 static void visit_function(struct search *search, const struct heap_dwarf_code_unit *unit,
 			   const struct heap_dwarf_code_scope *scope)
 {
@@ -551,9 +822,12 @@ static void visit_function(struct search *search, const struct heap_dwarf_code_u
 	if (!search->entry || !is_wanted(search, unit, scope))
 		return;
 	roles = find_variables(search, unit, scope);
-	if (!(roles & (CAST_TARGET | CAST_VOID)) ||
-	    (search->paths.round == 0 && !(roles & CAST_HOLDER)))
-		return;
+	if (search->paths.round == 0) {
+		worked(search,
+		       cast_results_add_function(&search->results, search->entry, scope->place));
+		if (!(roles & CAST_TARGET))
+			return;
+	}
 	worked(search,
 	       cast_places_read(&search->places, search->locations, scope->place, search->entry,
 				search->variables.items, search->variables.count));
@@ -575,6 +849,42 @@ static bool visit_unit(void *context, const struct heap_dwarf_code_unit *unit)
 	return !search->error && !search->visitor->is_late(search->visitor->context);
 }
 
+// --- results ---------------------------------------------------------------------------------
+
+// The member keeps what a function returns: by its declaration, or else by what it was seen to return.
+static void visit_result(struct search *search, const struct cast_member *member, uint64_t function,
+			 int depth)
+{
+	uint64_t declared = declared_result(search, cast_results_place(&search->results, function));
+	const struct cast_result *results;
+	size_t count;
+
+	if (find_roles(search, declared) & CAST_TARGET) {
+		visit(search, member, declared);
+		return;
+	}
+	results = cast_results_find(&search->results, function, &count);
+	for (size_t i = 0; i < count && i < MAX_SEEN; i++) {
+		if (results[i].type)
+			visit(search, member, results[i].type);
+		else if (depth > 0)
+			visit_result(search, member, results[i].callee, depth - 1);
+	}
+}
+
+static void visit_results(struct search *search)
+{
+	cast_results_sort(&search->results);
+	for (size_t i = 0; i < search->paths.known && !search->error &&
+			   !search->visitor->is_late(search->visitor->context);
+	     i++) {
+		const struct cast_path *path = &search->paths.list.items[i];
+
+		if (path->end.kind == CAST_KEEPS)
+			visit_result(search, &path->member, path->end.function, ROUNDS - 1);
+	}
+}
+
 struct heap_error *code_casts_visit(struct heap_dwarf_file *file,
 				    const struct code_cast_visitor *visitor)
 {
@@ -587,5 +897,6 @@ struct heap_error *code_casts_visit(struct heap_dwarf_file *file,
 		HEAP_TRY(heap_dwarf_code_visit_units(search.code, visit_unit, &search));
 		goes_on = cast_paths_end_round(&search.paths);
 	}
+	visit_results(&search);
 	return search.error;
 }

@@ -15,6 +15,9 @@
  *	struct gateway *gateway = connection->contexts[plugin->id];	mov 0x28(%rdi),%rax
  *									mov (%rax,%rdx,8),%rbx
  *
+ * What a member leads to has the type that it is declared with, though no variable has it: `walk->map->slots[i].value`.
+ * So has what a function returns, wherever it is put (cast_results.h).
+ *
  * (DWARF 5, sections 2.6 and 4.1.)
  */
 
@@ -30,9 +33,10 @@ enum cast_role {
 };
 
 struct code_cast {
+	/** The type of a variable, or member, that is a pointer to the struct with the void pointer: its place, or the visitor's number of it. */
+	uint64_t holder;
 	uint64_t
-		holder; /**< place of the type of a variable that is a pointer to the struct with the void pointer */
-	uint64_t target; /**< place of the type of a variable that has the pointer's value */
+		target; /**< likewise of a variable, member or result that has the pointer's value */
 	uint32_t offset; /**< of the void pointer, maybe: in any case what is moved is there */
 	bool is_element; /**< it is an element of the array that what is there leads to */
 };
@@ -40,8 +44,16 @@ struct code_cast {
 struct code_cast_visitor {
 	/** Reads code. @param address  in the file @return false if it is not all there */
 	bool (*read)(void *context, uint64_t address, void *buffer, size_t size);
-	/** The roles of a type by its place, enum cast_role. */
+	/** The roles of a type by its place or number, enum cast_role. */
 	unsigned (*role)(void *context, uint64_t type);
+	/**
+	 * The visitor's number, no place, of the type of a member that is a pointer; 0: it is none, or in a union.
+	 *
+	 * @param holder  type of a pointer to the struct
+	 */
+	uint64_t (*member)(void *context, uint64_t holder, uint32_t offset);
+	/** Finds how far the value of a register is from the CFA. @return false if that is not known */
+	bool (*frame)(void *context, uint64_t pc, uint8_t reg, int64_t *distance);
 	/** Called for each cast; a place may be visited again and again. */
 	struct heap_error *(*visit)(void *context, const struct code_cast *cast);
 	/** @return true: no more of the code is looked at */

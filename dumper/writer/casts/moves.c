@@ -57,7 +57,7 @@ static bool is_plain_memory(const struct heapsnap_instruction *found)
 	return is_at_register(found) && found->index == HEAPSNAP_NO_REGISTER;
 }
 
-// True for an element of an array of pointers.
+// True for an element of an array of pointers, or of structs whose index is multiplied before.
 static bool is_element(const struct heapsnap_instruction *found)
 {
 	enum {
@@ -65,7 +65,7 @@ static bool is_element(const struct heapsnap_instruction *found)
 	};
 
 	return is_at_register(found) && found->index != HEAPSNAP_NO_REGISTER &&
-	       found->scale == SCALE;
+	       (found->scale == SCALE || found->scale == 0);
 }
 
 // Two pointers that are stored at once go through a vector register.
@@ -97,11 +97,54 @@ static void decode_vector(const struct heapsnap_instruction *found, struct code_
 	}
 }
 
+static void set_memory(const struct heapsnap_instruction *found, enum move_kind kind,
+		       struct code_move *result)
+{
+	result->kind = (uint8_t)kind;
+	result->base = (uint8_t)machine_dwarf_register(found->base);
+	result->is_indexed = is_element(found);
+	if (result->is_indexed && found->scale == 0)
+		result->index = (uint8_t)machine_dwarf_register(found->index);
+}
+
+// Sums of two registers, or of one and a constant, from which it does not matter if it becomes less.
+static void decode_sum(const struct heapsnap_instruction *found, struct code_move *result)
+{
+	enum {
+		ADD = 0x01,
+		ADD_TO_REGISTER = 0x03,
+		ADD_CONSTANT = 0x81,
+		ADD_BYTE = 0x83,
+	};
+	uint8_t reg = (uint8_t)machine_dwarf_register(found->reg);
+	uint8_t other = (uint8_t)machine_dwarf_register(found->rm);
+
+	if (found->is_memory && found->opcode == ADD_TO_REGISTER && is_plain_memory(found)) {
+		set_memory(found, MOVE_LOAD, result);
+		result->value = reg;
+		result->offset = found->displacement;
+		result->is_sum = true;
+	}
+	if (found->is_memory)
+		return;
+	if (found->opcode == ADD || found->opcode == ADD_TO_REGISTER) {
+		result->kind = MOVE_ADD;
+		result->value = found->opcode == ADD ? other : reg;
+		result->base = found->opcode == ADD ? reg : other;
+	} else if ((found->opcode == ADD_CONSTANT || found->opcode == ADD_BYTE) &&
+		   found->reg % 8 == 0) {
+		result->kind = MOVE_ADDRESS;
+		result->value = result->base = other;
+		result->offset = (int32_t)found->immediate;
+	}
+}
+
 static void decode_data(const uint8_t *code, size_t size, struct code_move *result)
 {
 	enum {
 		STORE = 0x89,
-		LOAD = 0x8b
+		LOAD = 0x8b,
+		ADDRESS = 0x8d
 	};
 	struct heapsnap_instruction found;
 	uint8_t value;
@@ -111,9 +154,12 @@ static void decode_data(const uint8_t *code, size_t size, struct code_move *resu
 	result->changed = changed_by(&found);
 	if (found.map == HEAPSNAP_MAP_0F && !found.is_vector)
 		decode_vector(&found, result);
-	if (found.map != HEAPSNAP_MAP_ONE || found.is_vector || !found.is_wide || found.is_based ||
-	    (found.opcode != STORE && found.opcode != LOAD))
+	if (found.map != HEAPSNAP_MAP_ONE || found.is_vector || !found.is_wide || found.is_based)
 		return;
+	if (found.opcode != STORE && found.opcode != LOAD && found.opcode != ADDRESS) {
+		decode_sum(&found, result);
+		return;
+	}
 	value = (uint8_t)machine_dwarf_register(found.reg);
 	result->value = value;
 	result->offset = found.displacement;
@@ -124,9 +170,11 @@ static void decode_data(const uint8_t *code, size_t size, struct code_move *resu
 		result->value = found.opcode == LOAD ? value : other;
 		result->base = found.opcode == LOAD ? other : value;
 	} else if (is_plain_memory(&found) || is_element(&found)) {
-		result->kind = found.opcode == LOAD ? MOVE_LOAD : MOVE_STORE;
-		result->base = (uint8_t)machine_dwarf_register(found.base);
-		result->is_indexed = is_element(&found);
+		set_memory(&found,
+			   found.opcode == LOAD      ? MOVE_LOAD
+			   : found.opcode == ADDRESS ? MOVE_ADDRESS
+						     : MOVE_STORE,
+			   result);
 	}
 }
 
@@ -167,6 +215,14 @@ static void decode_data(const uint8_t *code, size_t size, struct code_move *resu
 	} else if ((word & 0xffe0ffe0) == 0xaa0003e0) {
 		result->kind = MOVE_COPY;
 		result->base = word >> 16 & 31;
+	} else if ((word & 0xff800000) == 0x91000000) { // add of a constant
+		result->kind = MOVE_ADDRESS;
+		result->offset = (int32_t)(word >> 10 & 0xfff) << (word >> 22 & 1 ? 12 : 0);
+	} else if ((word & 0xff200000) == 0x8b000000) { // add of a register, which may be shifted
+		result->kind = MOVE_ADDRESS;
+		result->offset = 0;
+		result->is_indexed = true;
+		result->index = (word >> 10 & 63) == 0 ? word >> 16 & 31 : MOVE_NO_REGISTER;
 	}
 }
 
@@ -176,7 +232,8 @@ struct code_move move_decode(const uint8_t *code, size_t size, uint64_t address)
 {
 	struct code_move result = { .kind = MOVE_OTHER,
 				    .length = MOVE_ALIGNMENT,
-				    .second = MOVE_NO_REGISTER };
+				    .second = MOVE_NO_REGISTER,
+				    .index = MOVE_NO_REGISTER };
 	struct heapsnap_flow flow = { 0 };
 
 	heapsnap_flow_step(code, code + size, NULL, &flow);

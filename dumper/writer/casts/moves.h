@@ -37,7 +37,9 @@ enum move_kind {
 	MOVE_OTHER, /**< it may change registers */
 	MOVE_LOAD,
 	MOVE_STORE,
-	MOVE_COPY, /**< from the base register */
+	MOVE_COPY,    /**< from the base register */
+	MOVE_ADDRESS, /**< what a LOAD would read from, or the base and a constant */
+	MOVE_ADD,     /**< of the base register to the value's */
 	MOVE_CALL,
 	MOVE_JUMP, /**< to a place that is known: another function, if it is that one's */
 	MOVE_RETURN,
@@ -45,12 +47,14 @@ enum move_kind {
 
 /** The effect of an instruction on 64 bits, or twice as many. Registers have their DWARF numbers. */
 struct code_move {
-	uint8_t kind;    /**< enum move_kind */
-	uint8_t value;   /**< register that is loaded, stored or copied to */
-	uint8_t base;    /**< register that the memory is at an offset from */
-	uint8_t second;  /**< LOAD, STORE: likewise, 8 bytes behind; or MOVE_NO_REGISTER */
-	uint8_t length;  /**< of the instruction; of an unknown one what may be skipped */
-	bool is_indexed; /**< LOAD, STORE: an index of 8 bytes each is added to the address */
+	uint8_t kind;   /**< enum move_kind */
+	uint8_t value;  /**< register that is loaded, stored or copied to */
+	uint8_t base;   /**< register that the memory is at an offset from */
+	uint8_t second; /**< LOAD, STORE: likewise, 8 bytes behind; or MOVE_NO_REGISTER */
+	uint8_t length; /**< of the instruction; of an unknown one what may be skipped */
+	bool is_indexed; /**< LOAD, STORE, ADDRESS: an index of 8 bytes each, or of bytes, is added */
+	bool is_sum;     /**< LOAD: what is there is added to the value */
+	uint8_t index; /**< register of the latter, which may be the base as well; or MOVE_NO_REGISTER */
 	int32_t offset;
 	uint64_t changed; /**< OTHER: a bit for each register that it may change */
 	uint64_t
