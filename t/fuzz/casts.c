@@ -42,6 +42,12 @@ static uint64_t find_member(void *context, uint64_t holder, uint32_t offset)
 	return offset % 16 == 0 ? holder + offset : 0;
 }
 
+static uint64_t find_variable(void *context, uint64_t address)
+{
+	(void)context;
+	return address % 3;
+}
+
 static bool find_frame(void *context, uint64_t pc, uint8_t reg, int64_t *distance)
 {
 	(void)context;
@@ -65,8 +71,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	static char path[] = "fuzzed";
 	struct heap_dwarf_file *file = calloc(1, sizeof(*file));
 	struct input input = { bytes, size, 0 };
-	const struct code_cast_visitor visitor = { read_code, find_roles, find_member, find_frame,
-						   visit,     is_late,    &input };
+	const struct code_cast_visitor visitor = { read_code,     find_roles, find_member,
+						   find_variable, find_frame, visit,
+						   is_late,       &input };
 
 	*file = (struct heap_dwarf_file){ .path = strdup(path),
 					  .descriptor = memfd_create(path, MFD_CLOEXEC) };

@@ -39,6 +39,7 @@ my %least = (
     boxes => 99.9,
     branches => 100,
     btree => 90,
+    cabinets => 100,
     cache => 95,
     callables => 100,
     capacities => 100,
@@ -87,7 +88,7 @@ my %least = (
     links => 99,
     lisp => 19,
     lowering => 99,
-    lookups => 93,
+    lookups => 100,
     macros => 99.9,
     mailer => 99.9,
     markup => 99.9,
@@ -190,7 +191,7 @@ for my $name (sort keys %least) {
 judge('playlists', 'gcc-O2-static', 100) if -x "$Judge::where/playlists.gcc-O2-static";
 
 # Functions begin anywhere where gcc does not optimize, so that callbacks are no multiples of 8.
-for my $name (qw(lookups tables toolkit workers)) {
+for my $name (qw(cabinets lookups tables toolkit workers)) {
     judge($name, 'gcc-O0', $least{$name});
 }
 # A variable may be in one register for all of an inlined call, and only there.

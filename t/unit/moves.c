@@ -53,7 +53,6 @@ static void decodes_moves(void **state)
 	// Not of 64 bits, with an index of other steps, of an address, of the thread's storage.
 	assert_int_equal(DECODE("\x8b\x7b\x10").kind, MOVE_OTHER);
 	assert_int_equal(DECODE("\x48\x8b\x04\x87").kind, MOVE_OTHER);
-	assert_int_equal(DECODE("\x48\x8b\x05\x10\x00\x00\x00").kind, MOVE_OTHER);
 	assert_int_equal(DECODE("\x64\x48\x8b\x00").kind, MOVE_OTHER);
 }
 
@@ -85,6 +84,13 @@ static void decodes_addresses(void **state)
 	found = DECODE("\x48\x03\x48\x08");                              // add 8(%rax), %rcx
 	expect_move(found, MOVE_LOAD, 2, 0, 8);
 	assert_true(found.is_sum);
+	found = DECODE("\x48\x8b\x05\x10\x00\x00\x00"); // mov 0x10(%rip), %rax
+	assert_int_equal(found.kind, MOVE_LOAD_VARIABLE);
+	assert_int_equal(found.target, ADDRESS + 0x17);
+	found = DECODE("\x48\x8d\x3d\xf0\xff\xff\xff"); // lea -0x10(%rip), %rdi
+	assert_int_equal(found.kind, MOVE_VARIABLE);
+	assert_int_equal(found.value, 5);
+	assert_int_equal(found.target, ADDRESS - 9);
 	// Into memory, and what is no sum.
 	assert_int_equal(DECODE("\x48\x01\x48\x08").kind, MOVE_OTHER);
 	assert_int_equal(DECODE("\x48\x29\xd0").kind, MOVE_OTHER);

@@ -31,6 +31,15 @@ static int compare_ends(const struct cast_end *a, const struct cast_end *b)
 	return (a->reg > b->reg) - (a->reg < b->reg);
 }
 
+static int compare_containers(const struct cast_container *a, const struct cast_container *b)
+{
+	if (a->holder != b->holder)
+		return a->holder < b->holder ? -1 : 1;
+	if (a->at != b->at)
+		return a->at < b->at ? -1 : 1;
+	return a->is_pointer - b->is_pointer;
+}
+
 static int compare_paths(const struct cast_path *a, const struct cast_path *b)
 {
 	int order = compare_ends(&a->end, &b->end);
@@ -41,7 +50,9 @@ static int compare_paths(const struct cast_path *a, const struct cast_path *b)
 		return a->member.holder < b->member.holder ? -1 : 1;
 	if (a->member.offset != b->member.offset)
 		return a->member.offset < b->member.offset ? -1 : 1;
-	return a->member.is_element - b->member.is_element;
+	if (a->member.is_element != b->member.is_element)
+		return a->member.is_element - b->member.is_element;
+	return compare_containers(&a->member.container, &b->member.container);
 }
 
 // The one of equal paths that was found first comes first.

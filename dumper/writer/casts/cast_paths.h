@@ -28,6 +28,16 @@ enum cast_path_kind {
 	CAST_KEEPS,   /**< what it has returned is kept in the member */
 };
 
+/**
+ * What leads to a container, as code hands it to a function of that: a pointer in a struct or in static memory, or the
+ * container itself is there.
+ */
+struct cast_container {
+	uint64_t holder; /**< as that of a member; 0: static memory */
+	uint64_t at;     /**< offset, or address; both 0: it is not known */
+	bool is_pointer;
+};
+
 /** One end of a path: what a function gets or returns. */
 struct cast_end {
 	uint64_t function; /**< address of its first instruction */
@@ -39,7 +49,8 @@ struct cast_end {
 struct cast_member {
 	uint64_t holder; /**< place of the type of a pointer to the struct; 0: none */
 	uint32_t offset;
-	bool is_element; /**< of the array that the member leads to */
+	bool is_element;                 /**< of the array that the member leads to */
+	struct cast_container container; /**< that the struct belongs to */
 };
 
 struct cast_path {

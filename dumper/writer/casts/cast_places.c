@@ -177,6 +177,8 @@ struct heap_error *cast_places_read(struct cast_places *places,
 		HEAP_TRY(find_locations(locations, variables[i].place, DW_AT_location, &list));
 		for (size_t j = 0; j < list.count; j++)
 			HEAP_TRY(add(places, locations, &variables[i], &list.locations[j]));
+		for (size_t j = first; j < places->list.count; j++)
+			places->list.items[j].variable = (uint32_t)i;
 		note_parameter(places, first, entry);
 	}
 	sort(places);

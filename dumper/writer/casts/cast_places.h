@@ -32,8 +32,9 @@ struct cast_variable {
 struct cast_place {
 	uint64_t low, high;
 	uint64_t type;
-	int64_t offset; /**< CAST_IN_FRAME: from the frame pointer; else 0 */
-	uint8_t reg;    /**< DWARF number, or CAST_IN_FRAME */
+	uint32_t variable; /**< its number among the variables */
+	int64_t offset;    /**< CAST_IN_FRAME: from the frame pointer; else 0 */
+	uint8_t reg;       /**< DWARF number, or CAST_IN_FRAME */
 	uint8_t roles;
 	uint8_t parameter; /**< 1 + the register that it is in when the function is entered; 0: not known */
 };

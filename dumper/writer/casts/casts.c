@@ -129,26 +129,51 @@ static heap_type_id step_in(const struct heap_types *types, const struct heap_ty
 	return members[behind - 1].type;
 }
 
+// The number of the type of the pointer at an offset of a type; 0: there is none, or in a union.
+static uint64_t find_pointer(const struct search *search, heap_type_id id, uint64_t offset)
+{
+	const struct heap_types *types = &search->capture->snapshot.types;
+
+	progress_step();
+	for (int depth = 0; depth < MAX_DEPTH && id != HEAP_NO_TYPE; depth++) {
+		const struct heap_type *type;
+
+		id = heap_types_strip(types, id);
+		type = &types->types[id];
+		if (type->kind == HEAP_TYPE_POINTER)
+			return offset == 0 ? NUMBERED | id : 0;
+		if (type->kind == HEAP_TYPE_UNION)
+			return 0;
+		id = step_in(types, type, &offset);
+	}
+	return 0;
+}
+
 static uint64_t find_member(void *context, uint64_t holder, uint32_t offset)
 {
 	const struct search *search = context;
 	const struct heap_types *types = &search->capture->snapshot.types;
-	heap_type_id pointee = heap_types_pointee(types, type_of(search, holder));
-	uint64_t at = offset;
 
-	progress_step();
-	for (int depth = 0; depth < MAX_DEPTH && pointee != HEAP_NO_TYPE; depth++) {
-		const struct heap_type *type;
+	return find_pointer(search, heap_types_pointee(types, type_of(search, holder)), offset);
+}
 
-		pointee = heap_types_strip(types, pointee);
-		type = &types->types[pointee];
-		if (type->kind == HEAP_TYPE_POINTER)
-			return at == 0 ? NUMBERED | pointee : 0;
-		if (type->kind == HEAP_TYPE_UNION)
-			return 0;
-		pointee = step_in(types, type, &at);
-	}
-	return 0;
+static uint64_t find_variable(void *context, uint64_t address)
+{
+	const struct search *search = context;
+	const struct heap_dwarf_info *debug = &search->module->debug;
+	const struct heap_dwarf_variable *list = debug->variables;
+	uint32_t behind = heap_partition_point(
+		i, 0, debug->variable_count,
+		!(list[i].flags & HEAP_DWARF_VARIABLE_THREAD_LOCAL) && list[i].address <= address);
+	heap_type_id type;
+
+	if (behind == 0)
+		return 0;
+	type = search->module->type_map[list[behind - 1].type];
+	address -= list[behind - 1].address;
+	return address < heap_types_size(&search->capture->snapshot.types, type)
+		       ? find_pointer(search, type, address)
+		       : 0;
 }
 
 // Registers that cannot be mistaken for each other.
@@ -223,6 +248,23 @@ static struct cast describe_holder(const struct search *search, const struct cod
 	return (struct cast){ .holder = void_pointer_of(types, pointer) };
 }
 
+// What leads to the container. An address is one in the file, until all modules' casts are together.
+static void describe_container(const struct search *search, const struct cast_container *found,
+			       struct cast *cast)
+{
+	struct heap_types *types = &search->capture->snapshot.types;
+
+	cast->at = found->at;
+	cast->is_pointer = found->is_pointer;
+	if (found->holder)
+		cast->container = struct_of(types, type_of(search, found->holder));
+	if (found->holder && module_type_number(search->module, cast->container, types) == 0) {
+		cast->container = HEAP_NO_TYPE;
+		cast->at = 0;
+		cast->is_pointer = false;
+	}
+}
+
 // A type that is not in the module's own table is none that a block has.
 HEAP_MUST_CHECK
 static struct heap_error *add_cast(void *context, const struct code_cast *found)
@@ -232,6 +274,7 @@ static struct heap_error *add_cast(void *context, const struct code_cast *found)
 	struct cast cast = describe_holder(search, found);
 
 	cast.target = struct_of(types, type_of(search, found->target));
+	describe_container(search, &found->container, &cast);
 	if (search->found.count == MAX_CASTS ||
 	    module_type_number(search->module, cast.holder, types) == 0 ||
 	    module_type_number(search->module, cast.target, types) == 0)
@@ -253,7 +296,13 @@ static int compare(const void *left, const void *right)
 		return a->holder < b->holder ? -1 : 1;
 	if (a->offset != b->offset)
 		return a->offset < b->offset ? -1 : 1;
-	return (a->target > b->target) - (a->target < b->target);
+	if (a->target != b->target)
+		return a->target < b->target ? -1 : 1;
+	if (a->container != b->container)
+		return a->container < b->container ? -1 : 1;
+	if (a->at != b->at)
+		return a->at < b->at ? -1 : 1;
+	return a->is_pointer - b->is_pointer;
 }
 
 static void sort(struct cast *list, size_t *count)
@@ -288,6 +337,10 @@ static void note_casts(struct search *search)
 		heap_dwarf_answer_put(&writer,
 				      module_type_number(search->module, cast->target, types));
 		heap_dwarf_answer_put(&writer, cast->offset);
+		heap_dwarf_answer_put(&writer,
+				      module_type_number(search->module, cast->container, types));
+		heap_dwarf_answer_put(&writer, cast->at);
+		heap_dwarf_answer_put(&writer, cast->is_pointer);
 	}
 	heap_dwarf_answer_add(&writer, &question);
 }
@@ -308,14 +361,19 @@ static struct heap_error *recall_casts(struct search *search, bool *is_known)
 		uint64_t holder = heap_dwarf_answer_next(&answer);
 		uint64_t target = heap_dwarf_answer_next(&answer);
 		uint64_t offset = heap_dwarf_answer_next(&answer);
+		uint64_t container = heap_dwarf_answer_next(&answer);
+		uint64_t at = heap_dwarf_answer_next(&answer);
+		bool is_pointer = heap_dwarf_answer_next(&answer) != 0;
 
-		if (holder >= module->debug.types.count || target >= module->debug.types.count)
+		if (holder >= module->debug.types.count || target >= module->debug.types.count ||
+		    container >= module->debug.types.count)
 			answer.is_bad = true;
 		else
 			HEAP_TRY(heap_array_append(
 				&search->found,
 				((struct cast){ module->type_map[holder], module->type_map[target],
-						(uint32_t)offset })));
+						(uint32_t)offset, module->type_map[container], at,
+						is_pointer })));
 	}
 	*is_known = heap_dwarf_answer_is_good(&answer);
 	return NULL;
@@ -337,8 +395,9 @@ static struct heap_error *is_small(const struct module *module, bool *result)
 HEAP_MUST_CHECK
 static struct heap_error *find_in_code(struct search *search)
 {
-	const struct code_cast_visitor visitor = { read_code, find_roles, find_member, find_frame,
-						   add_cast,  is_late,    search };
+	const struct code_cast_visitor visitor = { read_code,     find_roles, find_member,
+						   find_variable, find_frame, add_cast,
+						   is_late,       search };
 	bool is_wanted = false;
 	struct heap_error *error = is_small(search->module, &is_wanted);
 
@@ -367,8 +426,13 @@ static struct heap_error *find_in_module(struct capture *capture, struct module 
 		search.found.count = 0;
 		HEAP_TRY(find_in_code(&search));
 	}
-	for (size_t i = 0; i < search.found.count; i++)
-		HEAP_TRY(heap_array_append(&casts->list, search.found.items[i]));
+	for (size_t i = 0; i < search.found.count; i++) {
+		struct cast cast = search.found.items[i];
+
+		if (cast.container == HEAP_NO_TYPE && cast.at != 0)
+			cast.at += module->bias;
+		HEAP_TRY(heap_array_append(&casts->list, cast));
+	}
 	return NULL;
 }
 

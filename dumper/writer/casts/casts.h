@@ -17,10 +17,23 @@ struct cast {
 	heap_type_id holder; /**< stripped, as is the target; void *: any array of these */
 	heap_type_id target;
 	uint32_t offset; /**< 0 in an array */
+	/**
+	 * What leads to the container that this is for: a member of a struct, of this type, at this offset, or static memory of
+	 * no type at this address; HEAP_NO_TYPE and 0: it is not known.
+	 */
+	heap_type_id container;
+	uint64_t at;
+	bool is_pointer; /**< there is a pointer to the container, not itself */
 };
 
+/** True if it is known for which container a cast is. */
+static inline bool casts_has_container(const struct cast *cast)
+{
+	return cast->container != HEAP_NO_TYPE || cast->at != 0;
+}
+
 struct casts {
-	struct HEAP_ARRAY(struct cast) list; /**< by holder, offset, target: each once */
+	struct HEAP_ARRAY(struct cast) list; /**< by holder, offset, target, container: each once */
 };
 
 /** Finds the casts of all modules, which may add types to the capture's. casts_deinit() frees them. */

@@ -4,6 +4,7 @@
 #include "dumper/writer/casts/cast_paths.h"
 #include "dumper/writer/casts/cast_places.h"
 #include "dumper/writer/casts/cast_results.h"
+#include "lib/base/bits.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/hash_table.h"
 
@@ -12,10 +13,11 @@
 
 enum {
 	MAX_CODE = 1 << 20, // bytes of a function
-	FRESH = 32,         // bytes of code behind a load until which its value is known
-	ROUNDS = 3,         // functions that a pointer may go through
-	MAX_SEEN = 8,       // results of one function
-	MAX_GIVEN = 64,     // places in a frame that functions have stored members in
+	FRESH = 32, // bytes of code behind a load until which its value is known, wherever code comes from
+	ROUNDS = 3,     // functions that a pointer may go through
+	MAX_SEEN = 8,   // results of one function
+	LATE = 2,       // instructions behind a value until which a variable begins to be it
+	MAX_GIVEN = 64, // places in a frame that functions have stored members in
 };
 
 // Where a value is from.
@@ -30,10 +32,11 @@ enum source {
 
 struct origin {
 	enum source source;
-	struct cast_member member; // FROM_MEMBER
-	uint64_t function;         // FROM_CALL, FROM_GIVEN
-	int64_t offset;            // FROM_FRAME: as variables there have it
-	uint8_t reg;               // FROM_PARAMETER, FROM_GIVEN
+	struct cast_member member;       // FROM_MEMBER
+	uint64_t function;               // FROM_CALL, FROM_GIVEN
+	int64_t offset;                  // FROM_FRAME: as variables there have it
+	uint8_t reg;                     // FROM_PARAMETER, FROM_GIVEN
+	struct cast_container container; // FROM_CALL, FROM_GIVEN: that the function got
 };
 
 // The value that the last instruction has put into a register.
@@ -43,13 +46,23 @@ struct value {
 	uint32_t inner; // how far behind the start of what it would lead to it does
 	uint8_t roles;
 	struct origin origin;
+	struct cast_container
+		container; // that static memory is, or a pointer there or in a struct leads to
+	uint64_t copied;   // since when the register has its value that this is a copy of; 0: none
+	uint8_t twin;      // that register
+};
+
+// A register whose value may become a variable some instructions later than it comes there.
+struct late {
+	uint64_t since; // of the value
+	uint8_t reg;
+	uint8_t left; // instructions
 };
 
 // What a function has stored in a place in the frame.
 struct given {
 	int64_t offset;
-	uint64_t function;
-	uint8_t reg;
+	struct origin origin; // FROM_GIVEN
 };
 
 struct known_role {
@@ -69,12 +82,18 @@ struct search {
 	uint64_t entry;
 	struct HEAP_ARRAY(struct cast_variable) variables;
 	struct cast_places places;
-	bool sets_frame_pointer; // as far as it has been looked at
+	struct HEAP_ARRAY(struct origin) origins; // [variables] of what void pointers were set to
+	bool sets_frame_pointer;                  // as far as it has been looked at
 	struct value values[MOVE_REGISTERS];
 	struct given given[MAX_GIVEN]; // [given_count]
 	uint32_t given_count;
+	struct late late[LATE]; // the values before the last ones
+	uint32_t next_late;
+	struct cast_container container; // that the call which is looked at hands to the function
 	struct HEAP_ARRAY(uint8_t) bytes;
-	struct heap_error *error; // no memory, or the visitor's
+	struct HEAP_ARRAY(uint8_t) targets; // bits.h: bytes that code jumps to
+	uint64_t block;                     // where the last code began that nothing jumps into
+	struct heap_error *error;           // no memory, or the visitor's
 };
 
 static void release(struct search *search)
@@ -85,7 +104,9 @@ static void release(struct search *search)
 	cast_results_deinit(&search->results);
 	heap_array_deinit(&search->variables);
 	cast_places_deinit(&search->places);
+	heap_array_deinit(&search->origins);
 	heap_array_deinit(&search->bytes);
+	heap_array_deinit(&search->targets);
 }
 
 // Damage costs the function that it is in.
@@ -149,22 +170,41 @@ static unsigned find_variables(struct search *search, const struct heap_dwarf_co
 static void visit(struct search *search, const struct cast_member *member, uint64_t target)
 {
 	if (!search->error)
-		search->error = search->visitor->visit(search->visitor->context,
-						       &(struct code_cast){ member->holder, target,
-									    member->offset,
-									    member->is_element });
+		search->error = search->visitor->visit(
+			search->visitor->context,
+			&(struct code_cast){ member->holder, target, member->offset,
+					     member->is_element, member->container });
+}
+
+static bool is_known(const struct cast_container *container)
+{
+	return container->holder != 0 || container->at != 0;
+}
+
+// A member on a path to or from a function that gets a container. The innermost container counts.
+static struct cast_member within(const struct cast_member *member,
+				 const struct cast_container *container)
+{
+	struct cast_member result = *member;
+
+	if (!is_known(&result.container))
+		result.container = *container;
+	return result;
 }
 
 // The members that a path leads to or from are cast to the target.
 static void visit_paths(struct search *search, enum cast_path_kind kind, uint64_t function,
-			uint8_t reg, uint64_t target)
+			uint8_t reg, const struct cast_container *container, uint64_t target)
 {
 	const struct cast_end end = { function, (uint8_t)kind, reg };
 	size_t count;
 	const struct cast_path *paths = cast_paths_find(&search->paths, &end, &count);
 
-	for (size_t i = 0; i < count; i++)
-		visit(search, &paths[i].member, target);
+	for (size_t i = 0; i < count; i++) {
+		struct cast_member member = within(&paths[i].member, container);
+
+		visit(search, &member, target);
+	}
 }
 
 static void add_path(struct search *search, enum cast_path_kind kind, uint64_t function,
@@ -177,14 +217,14 @@ static void add_path(struct search *search, enum cast_path_kind kind, uint64_t f
 
 // The paths of a function go on as those with another end.
 static void pass_paths(struct search *search, const struct cast_end *from,
-		       const struct cast_end *end)
+		       const struct cast_end *end, const struct cast_container *container)
 {
 	size_t count;
 	size_t first =
 		(size_t)(cast_paths_find(&search->paths, from, &count) - search->paths.list.items);
 
 	for (size_t i = first; i < first + count; i++) {
-		const struct cast_member member = search->paths.list.items[i].member;
+		struct cast_member member = within(&search->paths.list.items[i].member, container);
 
 		worked(search, cast_paths_add(&search->paths, end, &member));
 	}
@@ -196,11 +236,14 @@ static void arrive(struct search *search, const struct origin *origin, uint64_t 
 	if (origin->source == FROM_MEMBER)
 		visit(search, &origin->member, target);
 	else if (origin->source == FROM_PARAMETER)
-		visit_paths(search, CAST_TAKES, search->entry, origin->reg, target);
+		visit_paths(search, CAST_TAKES, search->entry, origin->reg, &origin->container,
+			    target);
 	else if (origin->source == FROM_CALL)
-		visit_paths(search, CAST_RETURNS, origin->function, MOVE_RESULT, target);
+		visit_paths(search, CAST_RETURNS, origin->function, MOVE_RESULT, &origin->container,
+			    target);
 	else if (origin->source == FROM_GIVEN)
-		visit_paths(search, CAST_GIVES, origin->function, origin->reg, target);
+		visit_paths(search, CAST_GIVES, origin->function, origin->reg, &origin->container,
+			    target);
 }
 
 // A value comes into the variables that a place is.
@@ -211,8 +254,39 @@ static void arrive_at(struct search *search, const struct origin *origin, uint8_
 	uint32_t at = 0;
 
 	while (origin->source != FROM_NOWHERE &&
-	       (place = cast_places_next(&search->places, reg, offset, pc, CAST_TARGET, &at)))
-		arrive(search, origin, place->type);
+	       (place = cast_places_next(&search->places, reg, offset, pc, CAST_TARGET | CAST_VOID,
+					 &at))) {
+		if (place->roles & CAST_TARGET)
+			arrive(search, origin, place->type);
+		else
+			search->origins.items[place->variable] = *origin;
+	}
+}
+
+// A value comes into a register, and into the variables that this is now, or soon.
+static void arrive_in(struct search *search, uint8_t reg, const struct value *value)
+{
+	search->values[reg] = *value;
+	arrive_at(search, &value->origin, reg, 0, value->since);
+	if (value->origin.source == FROM_NOWHERE)
+		return;
+	search->late[search->next_late] = (struct late){ value->since, reg, LATE };
+	search->next_late = (search->next_late + 1) % LATE;
+}
+
+// Values that are still where they came become variables at an instruction.
+static void arrive_late(struct search *search, uint64_t pc)
+{
+	for (size_t i = 0; i < LATE; i++) {
+		struct late *late = &search->late[i];
+		const struct origin origin = search->values[late->reg].origin;
+
+		if (late->left == 0 || pc <= late->since)
+			continue;
+		late->left--;
+		if (search->values[late->reg].since == late->since)
+			arrive_at(search, &origin, late->reg, 0, pc);
+	}
 }
 
 static struct origin parameter_of(const struct cast_place *place)
@@ -221,27 +295,55 @@ static struct origin parameter_of(const struct cast_place *place)
 				.reg = (uint8_t)(place->parameter - 1) };
 }
 
-static bool is_fresh(const struct value *value, uint64_t pc)
+// What a void pointer was set to, or else the parameter that it is.
+static struct origin origin_of(const struct search *search, const struct cast_place *place)
 {
-	return value->since && pc >= value->since && pc - value->since <= FRESH;
+	const struct origin *set = &search->origins.items[place->variable];
+
+	return set->source != FROM_NOWHERE ? *set : parameter_of(place);
+}
+
+// Nothing that changes a register is between: it is forgotten then. But code may come from elsewhere.
+static bool is_fresh(const struct search *search, const struct value *value, uint64_t pc)
+{
+	return value->since && pc >= value->since &&
+	       (pc - value->since <= FRESH || value->since >= search->block);
+}
+
+// A copy is the variable that the register begins to be which it was copied from.
+static void note_twin(const struct search *search, uint64_t pc, struct value *value)
+{
+	const struct cast_place *place;
+	uint32_t at = 0;
+
+	if (value->copied == 0 || value->roles != 0 ||
+	    search->values[value->twin].since != value->copied)
+		return;
+	place = cast_places_next(&search->places, value->twin, 0, pc, CAST_TARGET, &at);
+	if (!place)
+		return;
+	value->type = place->type;
+	value->roles = place->roles;
 }
 
 // The value of a register: the variable that it is, or what the instructions before have put there.
 static struct value value_of(const struct search *search, uint8_t reg, uint64_t pc)
 {
 	const struct value *known = &search->values[reg];
-	struct value result = is_fresh(known, pc) ? *known : (struct value){ .since = pc };
+	struct value result = is_fresh(search, known, pc) ? *known : (struct value){ .since = pc };
 	const struct cast_place *place;
 	uint32_t at = 0;
 
+	note_twin(search, pc, &result);
 	while ((place = cast_places_next(&search->places, reg, 0, pc, CAST_TARGET | CAST_VOID,
 					 &at))) {
 		if (place->roles & CAST_TARGET) {
 			result.type = place->type;
 			result.roles = place->roles;
 			result.inner = 0;
-		} else if (place->parameter && result.origin.source != FROM_MEMBER) {
-			result.origin = parameter_of(place);
+		} else if (result.origin.source == FROM_NOWHERE ||
+			   result.origin.source == FROM_PARAMETER) {
+			result.origin = origin_of(search, place);
 		}
 	}
 	return result;
@@ -297,7 +399,7 @@ static bool find_inner(const struct value *value, int32_t offset, struct cast_me
 {
 	int64_t sum = (int64_t)value->inner + offset;
 
-	*member = (struct cast_member){ 0, (uint32_t)sum, false };
+	*member = (struct cast_member){ .offset = (uint32_t)sum };
 	return sum >= 0 && sum <= UINT32_MAX;
 }
 
@@ -310,11 +412,12 @@ static bool visit_members_of(struct search *search, const struct code_move *move
 	const struct cast_place *place;
 	uint32_t at = 0;
 
-	*member = (struct cast_member){ 0, (uint32_t)move->offset, false };
+	*member = (struct cast_member){ .offset = (uint32_t)move->offset };
 	while (move->offset >= 0 &&
 	       (place = cast_places_next(&search->places, base, 0, pc, CAST_HOLDER, &at)))
 		visit_member(search, move, pc, place->type, member);
-	if (member->holder || !is_fresh(value, pc) || !find_inner(value, move->offset, member))
+	if (member->holder || !is_fresh(search, value, pc) ||
+	    !find_inner(value, move->offset, member))
 		return member->holder != 0;
 	if (value->roles & CAST_HOLDER)
 		visit_member(search, move, pc, value->type, member);
@@ -341,24 +444,30 @@ static struct value struct_at(const struct search *search, uint8_t reg, uint64_t
 
 	if ((place = cast_places_next(&search->places, reg, 0, pc, CAST_HOLDER | CAST_TARGET, &at)))
 		return (struct value){ .type = place->type, .roles = place->roles };
-	if (is_fresh(known, pc) && known->type && !(known->roles & CAST_VOID))
+	if (is_fresh(search, known, pc) && known->type && !(known->roles & CAST_VOID))
 		return (struct value){ .type = known->type,
 				       .roles = known->roles,
 				       .inner = known->inner };
 	return (struct value){ 0 };
 }
 
-// The declared type of the pointer that an instruction loads from a struct; 0: it is none.
-static uint64_t loaded_type(struct search *search, const struct code_move *move, uint64_t pc)
+// What an instruction loads from a struct: a pointer has the type that it is declared with, and may lead to a container.
+static struct value load_member(struct search *search, const struct code_move *move, uint64_t pc)
 {
-	struct value holder = struct_at(search, move->base, pc);
+	struct value holder = struct_at(search, move->base, pc), result = { 0 };
 	struct cast_member member;
 
 	if (!holder.type && move->index != MOVE_NO_REGISTER)
 		holder = struct_at(search, move->index, pc);
 	if (!holder.type || !find_inner(&holder, move->offset, &member))
-		return 0;
-	return search->visitor->member(search->visitor->context, holder.type, member.offset);
+		return result;
+	result.type = search->visitor->member(search->visitor->context, holder.type, member.offset);
+	if (!result.type)
+		return result;
+	result.roles = (uint8_t)find_roles(search, result.type);
+	if (!move->is_indexed)
+		result.container = (struct cast_container){ holder.type, member.offset, true };
+	return result;
 }
 
 static struct cast_place *find_in_frame(const struct search *search, int64_t offset, uint64_t pc)
@@ -396,17 +505,16 @@ static bool is_in_frame(const struct search *search, const struct code_move *mov
 }
 
 // Notes that a function has stored members at an offset in the frame. There they come into the variables.
-static void give(struct search *search, int64_t offset, uint64_t function, uint8_t reg, uint64_t pc)
+static void give(struct search *search, int64_t offset, const struct origin *origin, uint64_t pc)
 {
-	const struct origin origin = { .source = FROM_GIVEN, .function = function, .reg = reg };
 	uint32_t at = 0;
 
-	arrive_at(search, &origin, CAST_IN_FRAME, offset, pc);
+	arrive_at(search, origin, CAST_IN_FRAME, offset, pc);
 	while (at < search->given_count && search->given[at].offset != offset)
 		at++;
 	if (at == MAX_GIVEN)
 		return;
-	search->given[at] = (struct given){ offset, function, reg };
+	search->given[at] = (struct given){ offset, *origin };
 	search->given_count += at == search->given_count;
 }
 
@@ -414,12 +522,8 @@ static void give(struct search *search, int64_t offset, uint64_t function, uint8
 static struct origin given_at(const struct search *search, int64_t offset)
 {
 	for (uint32_t i = 0; i < search->given_count; i++) {
-		const struct given *given = &search->given[i];
-
-		if (given->offset == offset)
-			return (struct origin){ .source = FROM_GIVEN,
-						.function = given->function,
-						.reg = given->reg };
+		if (search->given[i].offset == offset)
+			return search->given[i].origin;
 	}
 	return (struct origin){ 0 };
 }
@@ -434,7 +538,7 @@ static struct value load_from_frame(const struct search *search, int64_t offset,
 	result.type = place->type;
 	result.roles = place->roles;
 	if (result.origin.source == FROM_NOWHERE)
-		result.origin = parameter_of(place);
+		result.origin = origin_of(search, place);
 	return result;
 }
 
@@ -449,7 +553,7 @@ static void store_in_frame(struct search *search, const struct code_move *move, 
 		return;
 	if (value.origin.source == FROM_PARAMETER && (place->roles & (CAST_VOID | CAST_HOLDER)))
 		place->parameter = (uint8_t)(value.origin.reg + 1);
-	if (value.origin.source != FROM_PARAMETER || !(place->roles & CAST_VOID))
+	else
 		arrive_at(search, &value.origin, CAST_IN_FRAME, offset, pc);
 }
 
@@ -463,8 +567,9 @@ static void visit_copy(struct search *search, const struct code_move *move, uint
 	else if (is_in_frame(search, move, pc, &offset))
 		value = (struct value){ .origin = { .source = FROM_FRAME, .offset = offset } };
 	value.since = pc + move->length;
-	search->values[move->value] = value;
-	arrive_at(search, &value.origin, move->value, 0, value.since);
+	value.twin = move->base;
+	value.copied = search->values[move->base].since;
+	arrive_in(search, move->value, &value);
 }
 
 // What leads into a struct: it is of no type by itself.
@@ -488,16 +593,28 @@ static void visit_load(struct search *search, const struct code_move *move, uint
 	if (is_in_frame(search, move, pc, &offset)) {
 		loaded = load_from_frame(search, offset, pc);
 	} else {
-		loaded.type = loaded_type(search, move, pc);
-		loaded.roles = loaded.type ? (uint8_t)find_roles(search, loaded.type) : 0;
+		loaded = load_member(search, move, pc);
 		if (visit_members(search, move, pc, &loaded.origin.member))
 			loaded.origin.source = FROM_MEMBER;
 	}
 	if (move->is_sum)
 		loaded = inside(&loaded, 0);
-	arrive_at(search, &loaded.origin, move->value, 0, behind);
 	loaded.since = behind;
-	search->values[move->value] = loaded;
+	arrive_in(search, move->value, &loaded);
+}
+
+// Static memory, or a pointer that is there.
+static void visit_variable(struct search *search, const struct code_move *move, uint64_t pc)
+{
+	const struct code_cast_visitor *visitor = search->visitor;
+	bool is_pointer = move->kind == MOVE_LOAD_VARIABLE;
+	struct value value = { .since = pc + move->length,
+			       .container = { 0, move->target, is_pointer } };
+
+	if (is_pointer)
+		value.type = visitor->variable(visitor->context, move->target);
+	value.roles = value.type ? (uint8_t)find_roles(search, value.type) : 0;
+	search->values[move->value] = value;
 }
 
 static void visit_address(struct search *search, const struct code_move *move, uint64_t pc)
@@ -534,13 +651,31 @@ static void visit_sum(struct search *search, const struct code_move *move, uint6
 	search->values[move->value] = value;
 }
 
-// What a function returns is handed to one that keeps it.
-static void keep_result(struct search *search, const struct cast_end *keeper, uint64_t function)
+// What a value leads to as a container: what static memory, or a member, leads to, or what is in a struct.
+static struct cast_container container_of(const struct value *value)
 {
-	const struct cast_end end = { function, CAST_KEEPS, MOVE_RESULT };
+	const struct cast_member *member = &value->origin.member;
 
-	if (function)
-		pass_paths(search, keeper, &end);
+	if (is_known(&value->container))
+		return value->container;
+	if (value->origin.source == FROM_MEMBER && !member->is_element)
+		return (struct cast_container){ member->holder, member->offset, true };
+	if (value->type && value->inner > 0)
+		return (struct cast_container){ value->type, value->inner, false };
+	return (struct cast_container){ 0 };
+}
+
+// The first parameter that leads to a container: functions of these get it before what goes in.
+static struct cast_container find_container(const struct search *search, uint64_t pc)
+{
+	for (size_t i = 0; i < MOVE_PARAMETERS; i++) {
+		const struct value *value = &search->values[move_parameter(i)];
+		struct cast_container result = container_of(value);
+
+		if (is_fresh(search, value, pc) && is_known(&result))
+			return result;
+	}
+	return (struct cast_container){ 0 };
 }
 
 // A parameter of this function is handed on.
@@ -552,23 +687,40 @@ static void pass_parameter(struct search *search, uint64_t function, uint8_t reg
 		const struct cast_end from = { function, (uint8_t)kinds[i], reg };
 		const struct cast_end end = { search->entry, (uint8_t)kinds[i], own };
 
-		pass_paths(search, &from, &end);
+		pass_paths(search, &from, &end, &search->container);
 	}
+}
+
+// What a function has returned, or given, is handed to one that keeps it, or takes it.
+static void pass_result(struct search *search, const struct origin *origin, uint64_t function,
+			uint8_t reg)
+{
+	bool is_given = origin->source == FROM_GIVEN;
+	const struct cast_end from = { origin->function, is_given ? CAST_GIVES : CAST_RETURNS,
+				       is_given ? origin->reg : MOVE_RESULT };
+	const struct cast_end taker = { function, CAST_TAKES, reg };
+	const struct cast_end keeper = { function, CAST_STORES, reg };
+	const struct cast_end kept = { origin->function, CAST_KEEPS, MOVE_RESULT };
+
+	if (!origin->function)
+		return;
+	pass_paths(search, &from, &taker, &origin->container);
+	if (!is_given)
+		pass_paths(search, &keeper, &kept, &search->container);
 }
 
 static void visit_parameter(struct search *search, uint64_t function, uint8_t reg, uint64_t pc)
 {
-	const struct cast_end keeper = { function, CAST_STORES, reg };
 	struct value value = value_of(search, reg, pc);
 
 	if (value.roles & CAST_TARGET)
-		visit_paths(search, CAST_STORES, function, reg, value.type);
+		visit_paths(search, CAST_STORES, function, reg, &search->container, value.type);
 	else if (value.origin.source == FROM_MEMBER)
 		add_path(search, CAST_TAKES, function, reg, &value.origin.member);
 	else if (value.origin.source == FROM_PARAMETER)
 		pass_parameter(search, function, reg, value.origin.reg);
-	else if (value.origin.source == FROM_CALL)
-		keep_result(search, &keeper, value.origin.function);
+	else if (value.origin.source == FROM_CALL || value.origin.source == FROM_GIVEN)
+		pass_result(search, &value.origin, function, reg);
 }
 
 // A function may have stored members where a parameter has led to.
@@ -576,33 +728,43 @@ static void take_given(struct search *search, const struct value *parameter, uin
 		       uint8_t reg, uint64_t pc)
 {
 	const struct cast_end end = { function, CAST_GIVES, reg };
+	const struct origin origin = { .source = FROM_GIVEN,
+				       .function = function,
+				       .reg = reg,
+				       .container = search->container };
 	size_t count;
 
 	if (parameter->origin.source != FROM_FRAME)
 		return;
 	cast_paths_find(&search->paths, &end, &count);
 	if (count > 0)
-		give(search, parameter->origin.offset, function, reg, pc);
+		give(search, parameter->origin.offset, &origin, pc);
 }
 
 static void visit_call(struct search *search, const struct code_move *move, uint64_t pc)
 {
 	uint64_t behind = pc + move->length;
-	struct value *result = &search->values[MOVE_RESULT];
+	struct value result;
 
-	for (uint8_t reg = 0; reg < MOVE_REGISTERS; reg++) {
-		if (!move_is_parameter(reg))
-			continue;
+	search->container = find_container(search, pc);
+	for (size_t i = 0; i < MOVE_PARAMETERS; i++) {
+		uint8_t reg = move_parameter(i);
+
 		if (move->target) {
 			visit_parameter(search, move->target, reg, pc);
-			if (is_fresh(&search->values[reg], pc))
+			if (is_fresh(search, &search->values[reg], pc))
 				take_given(search, &search->values[reg], move->target, reg, behind);
 		}
-		search->values[reg].since = 0;
 	}
-	*result = (struct value){ .since = behind,
-				  .origin = { .source = FROM_CALL, .function = move->target } };
-	arrive_at(search, &result->origin, MOVE_RESULT, 0, behind);
+	for (uint8_t reg = 0; reg < MOVE_REGISTERS; reg++) {
+		if (move_is_lost(reg))
+			search->values[reg].since = 0;
+	}
+	result = (struct value){ .since = behind,
+				 .origin = { .source = FROM_CALL,
+					     .function = move->target,
+					     .container = search->container } };
+	arrive_in(search, MOVE_RESULT, &result);
 }
 
 static void visit_return(struct search *search, uint64_t pc)
@@ -619,7 +781,8 @@ static void visit_return(struct search *search, uint64_t pc)
 		add_path(search, CAST_RETURNS, search->entry, MOVE_RESULT, &origin->member);
 	} else if (origin->source == FROM_CALL && origin->function) {
 		pass_paths(search,
-			   &(struct cast_end){ origin->function, CAST_RETURNS, MOVE_RESULT }, &end);
+			   &(struct cast_end){ origin->function, CAST_RETURNS, MOVE_RESULT }, &end,
+			   &origin->container);
 		worked(search, cast_results_add(&search->results,
 						&(struct cast_result){ search->entry, 0,
 								       origin->function }));
@@ -639,7 +802,7 @@ static void give_to_parameter(struct search *search, const struct code_move *mov
 {
 	const struct value *base = &search->values[move->base];
 	struct value value = value_of(search, move->value, pc);
-	struct origin origin = is_fresh(base, pc) ? base->origin : (struct origin){ 0 };
+	struct origin origin = is_fresh(search, base, pc) ? base->origin : (struct origin){ 0 };
 	const struct cast_place *place;
 	uint32_t at = 0;
 
@@ -688,11 +851,17 @@ static void visit_instruction(struct search *search, const struct code_move *mov
 	case MOVE_COPY:
 		visit_copy(search, move, pc);
 		break;
+	case MOVE_VARIABLE:
+	case MOVE_LOAD_VARIABLE:
+		visit_variable(search, move, pc);
+		break;
 	case MOVE_ADDRESS:
 		visit_address(search, move, pc);
 		break;
 	case MOVE_ADD:
 		visit_sum(search, move, pc);
+		break;
+	case MOVE_BRANCH:
 		break;
 	case MOVE_JUMP:
 		if (move->target >= range->low && move->target < range->high)
@@ -719,11 +888,11 @@ static void visit_entry(struct search *search)
 	memset(search->values, 0, sizeof(search->values));
 	search->sets_frame_pointer = false;
 	search->given_count = 0;
-	for (uint8_t reg = 0; reg < MOVE_REGISTERS; reg++) {
+	memset(search->late, 0, sizeof(search->late));
+	for (size_t i = 0; i < MOVE_PARAMETERS; i++) {
+		const uint8_t reg = move_parameter(i);
 		const struct origin origin = { .source = FROM_PARAMETER, .reg = reg };
 
-		if (!move_is_parameter(reg))
-			continue;
 		search->values[reg] = (struct value){ .since = search->entry, .origin = origin };
 		arrive_at(search, &origin, reg, 0, search->entry);
 	}
@@ -754,17 +923,46 @@ static bool read_code(struct search *search, const struct heap_dwarf_code_range 
 	return true;
 }
 
+// Finds out where code of a range jumps to in it. @return false without memory
+static bool find_targets(struct search *search, const struct heap_dwarf_code_range *range)
+{
+	size_t size = search->bytes.count;
+
+	if (!worked(search, heap_array_reserve(&search->targets, size / 8 + 1)))
+		return false;
+	memset(search->targets.items, 0, size / 8 + 1);
+	for (size_t at = 0; at < size;) {
+		struct code_move move =
+			move_decode(search->bytes.items + at, size - at, range->low + at);
+
+		if ((move.kind == MOVE_JUMP || move.kind == MOVE_BRANCH) &&
+		    move.target >= range->low && move.target - range->low < size)
+			heap_bit_set(search->targets.items, move.target - range->low);
+		at += move.length;
+	}
+	return true;
+}
+
 static void visit_code(struct search *search, const struct heap_dwarf_code_range *range)
 {
 	const uint8_t *code = search->bytes.items;
+
+	if (!find_targets(search, range))
+		return;
+	search->block = range->low;
 
 	for (size_t at = 0; at < search->bytes.count && !search->error &&
 			    !search->visitor->is_late(search->visitor->context);) {
 		uint64_t pc = range->low + at;
 		struct code_move move = move_decode(code + at, search->bytes.count - at, pc);
 
+		if (heap_bit_get(search->targets.items, at))
+			search->block = pc;
 		visit_instruction(search, &move, pc, range);
 		at += move.length;
+		arrive_late(search, range->low + at);
+		if (move.is_end)
+			search->block = range->low + at;
 	}
 }
 
@@ -812,6 +1010,18 @@ static uint64_t declared_result(struct search *search, uint64_t place)
 	return entry.type;
 }
 
+// @return false without memory
+static bool clear_origins(struct search *search)
+{
+	size_t size = search->variables.count * sizeof(*search->origins.items);
+
+	if (!worked(search, heap_array_reserve(&search->origins, search->variables.count + 1)))
+		return false;
+	if (size > 0)
+		memset(search->origins.items, 0, size);
+	return true;
+}
+
 static void visit_function(struct search *search, const struct heap_dwarf_code_unit *unit,
 			   const struct heap_dwarf_code_scope *scope)
 {
@@ -828,6 +1038,8 @@ static void visit_function(struct search *search, const struct heap_dwarf_code_u
 		if (!(roles & CAST_TARGET))
 			return;
 	}
+	if (!clear_origins(search))
+		return;
 	worked(search,
 	       cast_places_read(&search->places, search->locations, scope->place, search->entry,
 				search->variables.items, search->variables.count));

@@ -15,12 +15,18 @@
  *	struct gateway *gateway = connection->contexts[plugin->id];	mov 0x28(%rdi),%rax
  *									mov (%rax,%rdx,8),%rbx
  *
+ * A container of anything that is handed to a function together with the pointer tells more: that of one member, or
+ * variable, may have one type of values alone.
+ *
+ *	struct client *client = map_get(office->clients, key);
+ *
  * What a member leads to has the type that it is declared with, though no variable has it: `walk->map->slots[i].value`.
  * So has what a function returns, wherever it is put (cast_results.h).
  *
  * (DWARF 5, sections 2.6 and 4.1.)
  */
 
+#include "dumper/writer/casts/cast_paths.h"
 #include "lib/dwarf/dwarf_code.h"
 
 /** The roles that the type of a variable has in casts; flags. */
@@ -39,6 +45,7 @@ struct code_cast {
 		target; /**< likewise of a variable, member or result that has the pointer's value */
 	uint32_t offset; /**< of the void pointer, maybe: in any case what is moved is there */
 	bool is_element; /**< it is an element of the array that what is there leads to */
+	struct cast_container container; /**< that this is for; zeros: it is not known */
 };
 
 struct code_cast_visitor {
@@ -52,6 +59,8 @@ struct code_cast_visitor {
 	 * @param holder  type of a pointer to the struct
 	 */
 	uint64_t (*member)(void *context, uint64_t holder, uint32_t offset);
+	/** Likewise of a pointer in static memory, at an address in the file. */
+	uint64_t (*variable)(void *context, uint64_t address);
 	/** Finds how far the value of a register is from the CFA. @return false if that is not known */
 	bool (*frame)(void *context, uint64_t pc, uint8_t reg, int64_t *distance);
 	/** Called for each cast; a place may be visited again and again. */

@@ -5,11 +5,27 @@
 #include "dumper/code/machine_code.h"
 #include "dumper/writer/base/machine.h"
 
+#include <string.h>
+
 #if defined(__x86_64__)
+
+// rdi, rsi, rdx, rcx, r8, r9.
+static const uint8_t registers[MOVE_PARAMETERS] = { 5, 4, 1, 2, 8, 9 };
+
+uint8_t move_parameter(size_t number)
+{
+	return registers[number];
+}
+
+bool move_is_lost(uint8_t reg)
+{
+	return reg == MOVE_RESULT || reg == 10 || reg == 11 || reg >= MOVE_VECTORS ||
+	       move_is_parameter(reg);
+}
 
 bool move_is_parameter(uint8_t reg)
 {
-	return reg == 5 || reg == 4 || reg == 1 || reg == 2 || reg == 8 || reg == 9;
+	return memchr(registers, reg, MOVE_PARAMETERS) != NULL;
 }
 
 // True for those that compare: they change nothing but flags.
@@ -23,6 +39,39 @@ static bool compares(const struct heapsnap_instruction *instruction)
 		((opcode & 0xfe) == 0xf6 && instruction->reg % 8 == 0));
 }
 
+static uint64_t bit_of(unsigned reg)
+{
+	return UINT64_C(1) << machine_dwarf_register(reg % 16);
+}
+
+// Which registers an instruction without operands may change: the one in its opcode, or those that it always does.
+static uint64_t changed_without_operand(const struct heapsnap_instruction *instruction)
+{
+	enum {
+		RAX = 0,
+		RCX = 1,
+		RDX = 2,
+		RSI = 6,
+		RDI = 7
+	};
+	uint8_t opcode = instruction->opcode;
+
+	if (instruction->map == HEAPSNAP_MAP_0F) // bswap, and others
+		return (opcode & 0xf8) == 0xc8 ? bit_of(instruction->rm)
+					       : bit_of(RAX) | bit_of(RCX) | bit_of(RDX);
+	if ((opcode & 0xf8) == 0x58 || (opcode & 0xf0) == 0xb0) // pop, mov
+		return bit_of(instruction->rm);
+	if (opcode == 0x90 && instruction->rm == 0)
+		return 0;            // nop
+	if ((opcode & 0xf8) == 0x90) // xchg
+		return bit_of(instruction->rm) | bit_of(RAX);
+	if (opcode == 0x98 || opcode == 0x99) // cltq, cqto
+		return bit_of(RAX) | bit_of(RDX);
+	if (opcode >= 0xa4 && opcode <= 0xaf) // strings
+		return bit_of(RAX) | bit_of(RCX) | bit_of(RSI) | bit_of(RDI);
+	return opcode < 0x40 ? bit_of(RAX) : 0; // add and so on, of a constant
+}
+
 // Which registers an instruction may change: of those with its numbers, the vector registers, too.
 static uint64_t changed_by(const struct heapsnap_instruction *instruction)
 {
@@ -33,11 +82,15 @@ static uint64_t changed_by(const struct heapsnap_instruction *instruction)
 	unsigned first = instruction->reg % 16, other = instruction->rm % 16;
 	uint64_t result;
 
-	if (!instruction->has_operand || compares(instruction))
+	if (!instruction->has_operand)
+		return changed_without_operand(instruction);
+	if (compares(instruction))
 		return 0;
 	result = UINT64_C(1) << machine_dwarf_register(first);
 	if (!instruction->is_memory)
 		result |= UINT64_C(1) << machine_dwarf_register(other);
+	if (instruction->map == HEAPSNAP_MAP_ONE && (instruction->opcode & 0xfe) == 0xf6)
+		result |= bit_of(0) | bit_of(2); // mul, div
 	if (instruction->map == HEAPSNAP_MAP_0F && instruction->opcode == LOAD_HIGHER)
 		return UINT64_C(1) << (MOVE_HIGHER + first);
 	if (instruction->map != HEAPSNAP_MAP_ONE)
@@ -169,6 +222,8 @@ static void decode_data(const uint8_t *code, size_t size, struct code_move *resu
 		result->kind = MOVE_COPY;
 		result->value = found.opcode == LOAD ? value : other;
 		result->base = found.opcode == LOAD ? other : value;
+	} else if (found.is_relative && found.opcode != STORE) {
+		result->kind = found.opcode == LOAD ? MOVE_LOAD_VARIABLE : MOVE_VARIABLE;
 	} else if (is_plain_memory(&found) || is_element(&found)) {
 		set_memory(&found,
 			   found.opcode == LOAD      ? MOVE_LOAD
@@ -180,9 +235,19 @@ static void decode_data(const uint8_t *code, size_t size, struct code_move *resu
 
 #else
 
+uint8_t move_parameter(size_t number)
+{
+	return (uint8_t)number;
+}
+
+bool move_is_lost(uint8_t reg)
+{
+	return reg < 19 || reg > 30; // x19 to x29 are kept
+}
+
 bool move_is_parameter(uint8_t reg)
 {
-	return reg < 8;
+	return reg < MOVE_PARAMETERS;
 }
 
 static void decode_data(const uint8_t *code, size_t size, struct code_move *result)
@@ -246,10 +311,15 @@ struct code_move move_decode(const uint8_t *code, size_t size, uint64_t address)
 		result.kind = MOVE_CALL;
 	else if (flow.kind == HEAPSNAP_FLOW_JUMP && flow.target)
 		result.kind = MOVE_JUMP;
+	else if (flow.kind == HEAPSNAP_FLOW_JUMP_IF)
+		result.kind = MOVE_BRANCH;
 	else if (flow.kind == HEAPSNAP_FLOW_RETURN)
 		result.kind = MOVE_RETURN;
-	// The flow counts from where the code is here.
-	if (flow.target)
+	result.is_end = flow.kind == HEAPSNAP_FLOW_JUMP || flow.kind == HEAPSNAP_FLOW_RETURN ||
+			flow.kind == HEAPSNAP_FLOW_STOP;
+	if (result.kind == MOVE_VARIABLE || result.kind == MOVE_LOAD_VARIABLE)
+		result.target = address + result.length + (uint64_t)(int64_t)result.offset;
+	else if (flow.target) // it counts from where the code is here
 		result.target = flow.target - (uintptr_t)code + address;
 	return result;
 }

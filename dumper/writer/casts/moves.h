@@ -15,12 +15,14 @@
 
 enum {
 #if defined(__x86_64__)
-	MOVE_ALIGNMENT = 1,     /**< of instructions */
+	MOVE_ALIGNMENT = 1, /**< of instructions */
+	MOVE_PARAMETERS = 6,
 	MOVE_FRAME_POINTER = 6, /**< DWARF number of the register that frames are addressed by */
 	MOVE_STACK_POINTER = 7, /**< likewise of that which leads to the stack's top */
 	MOVE_CFA = 16,          /**< bytes from that register to the CFA */
 #else
 	MOVE_ALIGNMENT = 4,
+	MOVE_PARAMETERS = 8,
 	MOVE_FRAME_POINTER = 29,
 	MOVE_STACK_POINTER = 31,
 	MOVE_CFA = 0, /**< where a frame ends is not the same in all functions */
@@ -37,11 +39,14 @@ enum move_kind {
 	MOVE_OTHER, /**< it may change registers */
 	MOVE_LOAD,
 	MOVE_STORE,
-	MOVE_COPY,    /**< from the base register */
-	MOVE_ADDRESS, /**< what a LOAD would read from, or the base and a constant */
-	MOVE_ADD,     /**< of the base register to the value's */
+	MOVE_COPY,          /**< from the base register */
+	MOVE_ADDRESS,       /**< what a LOAD would read from, or the base and a constant */
+	MOVE_VARIABLE,      /**< the address of static memory, its target */
+	MOVE_LOAD_VARIABLE, /**< what is there */
+	MOVE_ADD,           /**< of the base register to the value's */
 	MOVE_CALL,
-	MOVE_JUMP, /**< to a place that is known: another function, if it is that one's */
+	MOVE_BRANCH, /**< maybe to its target */
+	MOVE_JUMP,   /**< to a place that is known: another function, if it is that one's */
 	MOVE_RETURN,
 };
 
@@ -52,14 +57,21 @@ struct code_move {
 	uint8_t base;   /**< register that the memory is at an offset from */
 	uint8_t second; /**< LOAD, STORE: likewise, 8 bytes behind; or MOVE_NO_REGISTER */
 	uint8_t length; /**< of the instruction; of an unknown one what may be skipped */
+	bool is_end;    /**< it does not lead to the next instruction */
 	bool is_indexed; /**< LOAD, STORE, ADDRESS: an index of 8 bytes each, or of bytes, is added */
 	bool is_sum;     /**< LOAD: what is there is added to the value */
 	uint8_t index; /**< register of the latter, which may be the base as well; or MOVE_NO_REGISTER */
 	int32_t offset;
 	uint64_t changed; /**< OTHER: a bit for each register that it may change */
 	uint64_t
-		target; /**< CALL, JUMP: address, if that of the code is right; 0: it is not known */
+		target; /**< CALL, JUMP: address, if that of the code is right; 0: it is not known. (VARIABLE: likewise) */
 };
+
+/** The register of a function's first integer parameters, from 0 to MOVE_PARAMETERS - 1. */
+uint8_t move_parameter(size_t number);
+
+/** True if a call may change a register, though its function leaves as it was what its caller wants kept. */
+bool move_is_lost(uint8_t reg);
 
 /** True if functions get a parameter in a register. (System V ABI, AMD64 supplement, 3.2.3; AAPCS64, 6.8.2.) */
 bool move_is_parameter(uint8_t reg);

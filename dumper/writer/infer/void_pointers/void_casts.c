@@ -4,8 +4,7 @@
 #include "dumper/writer/infer/inference.h"
 
 enum {
-	MAX_DEPTH = 8,  // of members in members
-	RARE_SIZE = 64, // bytes, from which on a struct of a wrong type is hardly of a block's size
+	MAX_DEPTH = 8, // of members in members
 };
 
 // @return false: there are too many
@@ -45,6 +44,68 @@ struct void_casts void_casts_gather(const struct inference *inference, heap_type
 	return result;
 }
 
+// The bytes of the container that is a member of a struct, and begins at an offset; 0: none does.
+static uint64_t container_size(const struct layouts *layouts, heap_type_id type, uint64_t offset)
+{
+	for (int depth = 0; depth < MAX_DEPTH && type != HEAP_NO_TYPE; depth++) {
+		type = layouts_step_in(layouts, layouts_strip(layouts, type), &offset);
+		if (offset == 0)
+			return type == HEAP_NO_TYPE ? 0 : layouts_size(layouts, type);
+	}
+	return 0;
+}
+
+// True if a pointer leads to the container that a cast is for, or from there.
+static bool is_within(const struct inference *inference, const struct cast *cast,
+		      const struct void_origin *origin)
+{
+	const struct layouts *layouts = &inference->layouts;
+	const struct heap_root *root = &inference->capture->snapshot.roots[origin->root];
+	heap_type_id type = origin->type;
+	uint64_t size;
+
+	if (!casts_has_container(cast) || cast->container != layouts_strip(layouts, type))
+		return false;
+	if (cast->is_pointer || cast->at >= origin->at)
+		return cast->at == origin->at;
+	if (type != HEAP_NO_TYPE)
+		size = container_size(layouts, type, cast->at);
+	else if (cast->at == root->address)
+		size = layouts_size(layouts, root->type);
+	else
+		size = cast->at > root->address
+			       ? container_size(layouts, root->type, cast->at - root->address)
+			       : 0;
+	return origin->at - cast->at < size;
+}
+
+// True if code casts a pointer to a struct, and it is not known for which container. Those of one struct are one behind the other.
+static bool is_anywhere(const struct cast *casts, size_t count, size_t i)
+{
+	return !casts_has_container(&casts[i]) &&
+	       (i + 1 == count || casts[i + 1].target != casts[i].target);
+}
+
+struct void_casts void_casts_gather_within(const struct inference *inference, heap_type_id type,
+					   uint64_t offset, const struct void_origin *origin)
+{
+	struct void_casts result = { .count = 0 };
+	size_t count;
+	const struct cast *casts = casts_find(
+		&inference->casts, layouts_strip(&inference->layouts, type), offset, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		if (is_within(inference, &casts[i], origin) && !add(&result, casts[i].target, 0))
+			return (struct void_casts){ .count = 0 };
+	}
+	for (size_t i = 0; i < count && result.count > 0; i++) {
+		if (is_anywhere(casts, count, i) &&
+		    !add(&result, casts[i].target, VOID_CASTS_ANYWHERE))
+			return (struct void_casts){ .count = 0 };
+	}
+	return result;
+}
+
 // True if a block has pointers behind a value of a type.
 static bool goes_on(const struct inference *inference, heap_type_id type, heap_object_id target)
 {
@@ -79,7 +140,7 @@ static bool is_vague(const struct inference *inference, heap_type_id type)
 	const struct heap_slots *slots = heap_slot_table_get(&inference->layouts.slots, type);
 
 	return (!slots || slots->count == 0) &&
-	       layouts_size(&inference->layouts, type) < RARE_SIZE &&
+	       layouts_size(&inference->layouts, type) < VOID_CASTS_RARE &&
 	       layouts_is_raw(&inference->layouts, type, 0);
 }
 
@@ -127,7 +188,7 @@ static struct void_cast_choice choose(const struct inference *inference,
 		best = found;
 	}
 	result.is_likely = best > 0 || (result.claim.fit < LAYOUT_SLACK &&
-					inference_size(inference, target) >= RARE_SIZE);
+					inference_size(inference, target) >= VOID_CASTS_RARE);
 	return result;
 }
 

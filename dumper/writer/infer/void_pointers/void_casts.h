@@ -11,16 +11,22 @@
  *
  *	struct entry { void *data; };		entry->data: struct reply, struct host
  *	struct message { struct entry entry; };	message->entry.data: struct reply
+ *
+ * So does what leads to the container: what is handed to its functions together with `office->clients` is a client.
  */
 
-#include "dumper/writer/infer/layout.h"
+#include "dumper/writer/infer/void_pointers/void_contexts.h"
 
 struct inference;
 
 enum {
+	VOID_CASTS_RARE =
+		64, /**< bytes, from which on a struct of a wrong type is hardly of a block's size */
 	VOID_CASTS_MAX =
 		64, /**< structs that one void pointer is cast to; that of lists of anything has more */
 };
+
+#define VOID_CASTS_ANYWHERE UINT8_MAX
 
 struct void_casts {
 	heap_type_id types[VOID_CASTS_MAX]; /**< [count] those of the outermost struct first */
@@ -32,6 +38,15 @@ struct void_casts {
 /** Finds the casts of the void pointer at an offset of a type, also as a member of a member. */
 struct void_casts void_casts_gather(const struct inference *inference, heap_type_id type,
 				    uint64_t offset);
+
+/**
+ * Likewise those that code casts it to where it takes it from, or puts it into, the container that a pointer leads to. Those
+ * that no container is known of may be in this one, too: their depth is VOID_CASTS_ANYWHERE.
+ *
+ * @return none if nothing is known of this container
+ */
+struct void_casts void_casts_gather_within(const struct inference *inference, heap_type_id type,
+					   uint64_t offset, const struct void_origin *origin);
 
 /** What a block is by the casts. */
 struct void_cast_choice {

@@ -72,7 +72,7 @@ static uint64_t in_element(const struct layouts *layouts, heap_type_id type, uin
 
 HEAP_MUST_CHECK
 static struct heap_error *require(struct search *search, uint32_t hash, uint32_t parent,
-				  struct void_context **result)
+				  const struct void_origin *origin, struct void_context **result)
 {
 	struct void_contexts *contexts = search->contexts;
 	uint32_t at = find_context(contexts, hash);
@@ -80,9 +80,10 @@ static struct heap_error *require(struct search *search, uint32_t hash, uint32_t
 	if (at == HEAP_HASH_NONE) {
 		at = (uint32_t)contexts->list.count;
 		HEAP_TRY(heap_hash_add(&contexts->by_hash, heap_hash_u64(hash), at));
-		HEAP_TRY(heap_array_append(
-			&contexts->list,
-			((struct void_context){ .hash = hash, .parent = parent })));
+		HEAP_TRY(heap_array_append(&contexts->list,
+					   ((struct void_context){ .hash = hash,
+								   .origin = *origin,
+								   .parent = parent })));
 	}
 	*result = &contexts->list.items[at];
 	return NULL;
@@ -123,10 +124,11 @@ static struct heap_error *follow(struct search *search, heap_object_id object)
 	heap_type_id type = inference_type(inference, object);
 	uint64_t prefix = inference_prefix(inference, object);
 	uint32_t own = search->of[object];
+	struct void_origin origin = { .type = type };
 	struct void_context *known;
 
 	if (own != 0) {
-		HEAP_TRY(require(search, own, 0, &known));
+		HEAP_TRY(require(search, own, 0, &origin, &known));
 		add_functions(search, object, known);
 	}
 	for (uint32_t i = snapshot->edge_first[object]; i < snapshot->edge_first[object + 1]; i++) {
@@ -138,8 +140,10 @@ static struct heap_error *follow(struct search *search, heap_object_id object)
 		if (!search->is_container[inference_type(inference, target)])
 			continue;
 		if (own == 0 || inference_type(inference, target) != type) {
-			context = path(own, type, in_element(&inference->layouts, type, offset));
-			HEAP_TRY(require(search, context, own, &known));
+			offset = in_element(&inference->layouts, type, offset);
+			context = path(own, type, offset);
+			origin.at = offset;
+			HEAP_TRY(require(search, context, own, &origin, &known));
 		}
 		HEAP_TRY(reach(search, target, snapshot->edge_interior[i], context));
 	}
@@ -163,10 +167,18 @@ static struct heap_error *begin(struct search *search)
 	}
 	for (uint64_t i = 0; i < snapshot->root_edge_count; i++) {
 		const struct heap_root_edge *edge = &snapshot->root_edges[i];
+		const struct heap_root *root = &snapshot->roots[edge->root];
+		uint32_t context = path(1, edge->root, edge->offset);
+		struct void_context *known;
 
-		if (snapshot->roots[edge->root].type != HEAP_NO_TYPE)
-			HEAP_TRY(reach(search, edge->target, edge->interior,
-				       path(1, edge->root, edge->offset)));
+		if (root->type == HEAP_NO_TYPE ||
+		    !search->is_container[inference_type(inference, edge->target)])
+			continue;
+		HEAP_TRY(require(search, context, 0,
+				 &(struct void_origin){ .at = root->address + edge->offset,
+							.root = edge->root },
+				 &known));
+		HEAP_TRY(reach(search, edge->target, edge->interior, context));
 	}
 	return NULL;
 }

@@ -26,8 +26,16 @@ enum {
 	VOID_CONTEXT_FUNCTIONS = 8, /**< of one context, at most */
 };
 
+/** The last pointer of a path: a member of a struct, or static memory. */
+struct void_origin {
+	heap_type_id type; /**< HEAP_NO_TYPE: static memory */
+	uint64_t at;       /**< offset, or address */
+	heap_root_id root; /**< the variable that is there */
+};
+
 struct void_context {
 	uint32_t hash;
+	struct void_origin origin;
 	uint32_t parent; /**< hash of the path without its last member; 0: it has no other */
 	uint32_t count;
 	uint64_t functions[VOID_CONTEXT_FUNCTIONS]; /**< [count] addresses in its objects */

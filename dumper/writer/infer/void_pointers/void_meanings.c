@@ -626,30 +626,60 @@ static struct void_casts gather_by_index(const struct void_search *search,
 	return result.count > 1 ? result : (struct void_casts){ .count = 0 };
 }
 
-// Finds the only struct that the pointers with one index are cast to and that nearly all of them may be. Of several that
-// which the contents agree better with by a pointer each.
+// Those of the pointers in one context: what code says of the innermost container that it knows.
+static struct void_casts gather_by_context(const struct void_search *search,
+					   const struct void_place *place)
+{
+	const struct void_context *context =
+		void_contexts_get(&search->contexts, (uint32_t)place->callback);
+	struct void_casts result = { .count = 0 };
+
+	for (int depth = 0; context && depth < MAX_DEPTH && result.count == 0; depth++) {
+		result = void_casts_gather_within(search->inference, place->type, place->offset,
+						  &context->origin);
+		context = void_contexts_get(&search->contexts, context->parent);
+	}
+	return result;
+}
+
+// True if it is likely that there is nothing else in a context than what code is known to have there: it may have more that is
+// not known, but hardly of a large size, or of such contents.
+static bool is_likely_alone(const struct void_search *search, const struct void_place *place,
+			    const struct cast_agreement *agreement)
+{
+	return (place->callback & VOID_INDEX) || agreement->score >= place->kept ||
+	       layouts_size(&search->inference->layouts, place->length.type) >= VOID_CASTS_RARE;
+}
+
+// Finds the only struct that the pointers with one index, or in one context, are cast to and that nearly all of them may
+// be. Of several that which the contents agree better with by a pointer each; of a few pointers contents choose badly. What
+// may be in any container only speaks against the others.
 static bool find_one_cast(const struct void_search *search, struct void_place *place)
 {
+	bool is_few = place->kept < MIN_HANDLED;
 	struct cast_agreement best = { 0 };
 	bool is_clear = false;
 
-	if (!(place->callback & VOID_INDEX) || place->kept < MIN_HANDLED)
+	if (!is_narrow(place) || ((place->callback & VOID_INDEX) && is_few))
 		return false;
-	place->casts = gather_by_index(search, place);
+	place->casts = place->callback & VOID_INDEX ? gather_by_index(search, place)
+						    : gather_by_context(search, place);
 	for (uint32_t i = 0; i < place->casts.count; i++) {
 		struct cast_agreement found = count_casts(search, place, place->casts.types[i]);
 
 		if (!are_enough(found.agreeing, place->kept, AGREEING))
 			continue;
 		if (best.agreeing > 0 && found.score <= best.score) {
-			is_clear &= best.score >= found.score + place->kept;
+			is_clear &= !is_few && best.score >= found.score + place->kept;
 			continue;
 		}
-		is_clear = best.agreeing == 0 || found.score >= best.score + place->kept;
+		is_clear =
+			best.agreeing == 0 || (!is_few && found.score >= best.score + place->kept);
+		is_clear &= place->casts.depths[i] != VOID_CASTS_ANYWHERE;
 		best = found;
 		place->length.type = place->casts.types[i];
 	}
-	return is_clear;
+	return is_clear && is_likely_alone(search, place, &best);
 }
 
 static void means_cast(struct void_place *place)

@@ -38,6 +38,7 @@ static bool is_open(const struct void_place *place)
 static bool is_left(const struct void_place *place)
 {
 	return place->meaning == MEANS_NOTHING ||
+	       (place->meaning == MEANS_CAST && place->is_mixed) ||
 	       ((place->meaning == MEANS_TYPE || place->meaning == MEANS_CAST) &&
 		place->is_partial);
 }
