@@ -10,6 +10,7 @@
 #include "lib/dwarf/dwarf_file_units.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum {
 	MAX_DEPTH = 8,        // of structs and arrays in each other
@@ -265,6 +266,15 @@ static void describe_container(const struct search *search, const struct cast_co
 	}
 }
 
+// True if a member is declared to be a pointer to something else than void: its type tells where it leads.
+static bool is_typed(const struct search *search, const struct cast *cast)
+{
+	uint64_t number = find_pointer(search, cast->holder, cast->offset);
+	const struct heap_types *types = &search->capture->snapshot.types;
+
+	return number != 0 && !is_void_pointer(types, &types->types[type_of(search, number)]);
+}
+
 // A type that is not in the module's own table is none that a block has.
 HEAP_MUST_CHECK
 static struct heap_error *add_cast(void *context, const struct code_cast *found)
@@ -277,7 +287,7 @@ static struct heap_error *add_cast(void *context, const struct code_cast *found)
 	describe_container(search, &found->container, &cast);
 	if (search->found.count == MAX_CASTS ||
 	    module_type_number(search->module, cast.holder, types) == 0 ||
-	    module_type_number(search->module, cast.target, types) == 0)
+	    module_type_number(search->module, cast.target, types) == 0 || is_typed(search, &cast))
 		return NULL;
 	return heap_array_append(&search->found, cast);
 }
@@ -413,6 +423,19 @@ static struct heap_error *find_in_code(struct search *search)
 	return error;
 }
 
+// True if a cast is one of the C library or its loader, of any array of void pointers: that is one of their own.
+static bool is_of_libc(const struct capture *capture, const struct module *module,
+		       const struct cast *cast)
+{
+	const struct heap_types *types = &capture->snapshot.types;
+	const char *name = strrchr(module->path, '/');
+
+	name = name ? name + 1 : module->path;
+	return is_void_pointer(types, &types->types[cast->holder]) &&
+	       (strncmp(name, "libc.", 5) == 0 || strncmp(name, "libc-", 5) == 0 ||
+		strncmp(name, "ld-", 3) == 0);
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *find_in_module(struct capture *capture, struct module *module,
 					 struct casts *casts)
@@ -431,7 +454,8 @@ static struct heap_error *find_in_module(struct capture *capture, struct module 
 
 		if (cast.container == HEAP_NO_TYPE && cast.at != 0)
 			cast.at += module->bias;
-		HEAP_TRY(heap_array_append(&casts->list, cast));
+		if (!is_of_libc(capture, module, &cast))
+			HEAP_TRY(heap_array_append(&casts->list, cast));
 	}
 	return NULL;
 }

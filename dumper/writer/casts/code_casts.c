@@ -1038,11 +1038,11 @@ static void visit_function(struct search *search, const struct heap_dwarf_code_u
 		if (!(roles & CAST_TARGET))
 			return;
 	}
-	if (!clear_origins(search))
+	if (!clear_origins(search) ||
+	    !worked(search, cast_places_read(&search->places, search->locations, scope->place,
+					     search->entry, search->variables.items,
+					     search->variables.count)))
 		return;
-	worked(search,
-	       cast_places_read(&search->places, search->locations, scope->place, search->entry,
-				search->variables.items, search->variables.count));
 	visit_entry(search);
 	for (uint32_t i = 0; i < scope->range_count && !search->error; i++) {
 		if (read_code(search, &ranges[i]))

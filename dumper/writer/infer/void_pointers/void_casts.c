@@ -55,27 +55,31 @@ static uint64_t container_size(const struct layouts *layouts, heap_type_id type,
 	return 0;
 }
 
+// Likewise of one in a variable, or the variable itself.
+static uint64_t variable_size(const struct inference *inference, heap_root_id id, uint64_t address)
+{
+	const struct heap_root *root = &inference->capture->snapshot.roots[id];
+
+	if (address < root->address)
+		return 0;
+	return address == root->address
+		       ? layouts_size(&inference->layouts, root->type)
+		       : container_size(&inference->layouts, root->type, address - root->address);
+}
+
 // True if a pointer leads to the container that a cast is for, or from there.
 static bool is_within(const struct inference *inference, const struct cast *cast,
 		      const struct void_origin *origin)
 {
 	const struct layouts *layouts = &inference->layouts;
-	const struct heap_root *root = &inference->capture->snapshot.roots[origin->root];
-	heap_type_id type = origin->type;
 	uint64_t size;
 
-	if (!casts_has_container(cast) || cast->container != layouts_strip(layouts, type))
+	if (!casts_has_container(cast) || cast->container != layouts_strip(layouts, origin->type))
 		return false;
 	if (cast->is_pointer || cast->at >= origin->at)
 		return cast->at == origin->at;
-	if (type != HEAP_NO_TYPE)
-		size = container_size(layouts, type, cast->at);
-	else if (cast->at == root->address)
-		size = layouts_size(layouts, root->type);
-	else
-		size = cast->at > root->address
-			       ? container_size(layouts, root->type, cast->at - root->address)
-			       : 0;
+	size = origin->type != HEAP_NO_TYPE ? container_size(layouts, origin->type, cast->at)
+					    : variable_size(inference, origin->root, cast->at);
 	return origin->at - cast->at < size;
 }
 
