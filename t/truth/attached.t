@@ -15,13 +15,12 @@ my $table = Judge::heading();
 # casts: two structs that nothing tells apart.
 # cells: numbers lead to texts, half of which have a single character.
 # clauses: references that are cut off.
-# lookups: nothing but code tells of values that another struct is like.
+# cabinets, lookups: nothing but code tells of values that other structs are like.
 # matches: nothing leads to nodes.
 # objects: only void pointers lead to texts.
 # orphans: nothing leads to any.
 # futures: results of numbers alone may be anything.
 # heads: void pointers lead to the bodies of texts and maps.
-# repeated: only void pointers lead to items.
 # letters: only void pointers lead to records.
 # plugins: numbers alone could be points as well.
 # queries: nothing but functions that cast their parameter without a variable tells of constants.
@@ -112,7 +111,7 @@ my %least = (
     regions => 33,
     registry => 100,
     remains => 99.9,
-    repeated => 66.5,
+    repeated => 100,
     ropes => 100,
     rosters => 100,
     rules => 100,
