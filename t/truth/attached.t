@@ -61,6 +61,7 @@ my %least = (
     expressions => 100,
     extensions => 99,
     filters => 100,
+    fragments => 100,
     flat => 99.9,
     front => 97,
     futures => 94,

@@ -99,6 +99,7 @@ $floor{stash} = [71, 100];    # nothing tells what bytes of a union hold, in pla
 $floor{agents} = [100, 100];    # objects with callbacks that look like the class of what these get
 $floor{island} = [99.9, 100];    # a static pointer in a register
 $floor{queries} = [100, 100];    # structs that begin with tables of functions of two types, in members of one name
+$floor{fragments} = [100, 100];    # objects known by a number, in chunks that are larger than asked for
 $floor{thirds} = [100, 100];    # numbers that read as letters
 $floor{tries} = [100, 100];    # leaves whose pointers have a flag, in nodes that have no others
 $floor{holders} = [100, 100];    # constructors that are inlined into each other, and nodes that lead to their container's end

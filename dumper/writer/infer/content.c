@@ -162,6 +162,19 @@ static bool may_be_cut(const struct inference *inference, heap_object_id target,
 					  inference_size(inference, target));
 }
 
+// True if a pointer may lead to the end of an array that it is to bound, and where the block goes on: the allocator has
+// given it more bytes than it was asked for, or it would end there, and nothing would begin.
+static bool may_be_end(const struct inference *inference, heap_object_id target, uint64_t interior,
+		       heap_type_id pointee)
+{
+	const uint64_t stride = layouts_size(&inference->layouts, pointee);
+
+	return interior > 0 && stride > 0 && interior % stride == 0 &&
+	       !layouts_is_flexible(&inference->layouts, pointee) &&
+	       inference_size(inference, target) - interior <=
+		       inference_slack(inference, target) + inference_rest(inference, target);
+}
+
 // True for an address that no memory has, by which tables mark places that are empty or whose value was removed: one of
 // the last pages, as in LLVM.
 static bool is_marker(uint64_t word)
@@ -250,7 +263,7 @@ static int pointer_score(const struct check *check, uint64_t offset, heap_type_i
 		    inference_size(inference, target) - interior &&
 	    !may_be_cut(inference, target, interior, pointee) &&
 	    !(interior == 0 && enum_tags_may_be_kin(inference, pointee, target)))
-		return CONTRADICTED;
+		return may_be_end(inference, target, interior, pointee) ? 0 : CONTRADICTED;
 	// A larger block may begin with such a value, but nothing shows that this one does.
 	if (inference->claims.name_rank[target] > RANK_VOTE && interior == 0 &&
 	    is_to_kin(check, pointee)) {

@@ -513,7 +513,7 @@ static struct heap_error *claim_tagged(struct inference *inference, heap_object_
 
 	if (!value)
 		return NULL;
-	claim = inference_fit(inference, value->type, object);
+	claim = inference_fit_with_rest(inference, value->type, object);
 	if (claim.fit == LAYOUT_NONE ||
 	    hints_ask(inference, object, value->type) == VERDICT_AGAINST ||
 	    (value->is_elected && is_refuted(inference, object, &claim)))
