@@ -19,6 +19,7 @@ enum {
 
 // Pointers at one place of a value, of which the first leads to a block's start.
 struct bounds {
+	heap_object_id holder; // HEAP_NO_OBJECT: a variable
 	heap_object_id target;
 	heap_type_id element;
 	uint64_t words[BOUNDS];
@@ -256,6 +257,17 @@ static struct heap_error *find_alternative(struct search *search, heap_type_id t
 	return NULL;
 }
 
+// True for a place that holds nothing now: behind the last element, for instance.
+static bool is_dead(const struct inference *inference, const struct bounds *bounds, uint64_t offset)
+{
+	struct held_value value;
+
+	if (bounds->holder == HEAP_NO_OBJECT)
+		return false;
+	value = inference_value(inference, bounds->holder);
+	return !held_parts_has(inference->held, &value, offset);
+}
+
 // Judges the bounds of which a pointer may be the first. The three pointers of a tree's nodes are no bounds: what never
 // are is not read for each of millions of values.
 HEAP_MUST_CHECK
@@ -279,7 +291,9 @@ static struct heap_error *judge_pointer(struct search *search, heap_type_id type
 	elements = count_elements(search->inference, bounds);
 	place->failures += elements == 0;
 	place->has_bounds |= elements > 0;
-	return elements > 0 ? judge(search, bounds, elements) : NULL;
+	return elements > 0 && !is_dead(search->inference, bounds, offset)
+		       ? judge(search, bounds, elements)
+		       : NULL;
 }
 
 // False if one of the two words behind an edge's leads to the start of another block, which is no place of the array: so it
@@ -302,7 +316,7 @@ static struct heap_error *visit_object(struct search *search, heap_object_id hol
 {
 	struct inference *inference = search->inference;
 	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
-	struct held_value value = { 0 };
+	heap_type_id type = inference_type(inference, holder);
 	uint32_t end = snapshot->edge_first[holder + 1];
 	const struct heap_repetition *repetition = NULL;
 	uint64_t prefix = 0;
@@ -310,6 +324,7 @@ static struct heap_error *visit_object(struct search *search, heap_object_id hol
 	for (uint32_t i = snapshot->edge_first[holder]; i < end; i++) {
 		uint64_t slot = snapshot->edge_slot[i] * UINT64_C(8);
 		struct bounds bounds = {
+			.holder = holder,
 			.target = snapshot->edge_target[i],
 			.is_sure = names_is_sure(&inference->capture->names, holder),
 		};
@@ -320,16 +335,13 @@ static struct heap_error *visit_object(struct search *search, heap_object_id hol
 			continue;
 		if (!repetition) {
 			prefix = inference_prefix(inference, holder);
-			value = inference_value(inference, holder);
-			HEAP_TRY(heap_repetitions_find(&inference->repetitions, value.type,
-						       &repetition));
+			HEAP_TRY(heap_repetitions_find(&inference->repetitions, type, &repetition));
 		}
-		if (slot < prefix ||
-		    !heap_repetition_has_room(repetition, slot - prefix,
-					      inference_size(inference, holder)) ||
-		    !held_parts_has(inference->held, &value, slot - prefix))
+		if (slot < prefix || !heap_repetition_has_room(repetition, slot - prefix,
+							       inference_size(inference, holder)))
 			continue;
-		HEAP_TRY(judge_pointer(search, value.type, repetition, value.address, slot - prefix,
+		HEAP_TRY(judge_pointer(search, type, repetition,
+				       inference_address(inference, holder), slot - prefix,
 				       &bounds));
 	}
 	return NULL;
@@ -345,7 +357,7 @@ static struct heap_error *visit_roots(struct search *search)
 	for (uint64_t i = 0; i < snapshot->root_edge_count && !progress_is_late(); i++) {
 		const struct heap_root_edge *edge = &snapshot->root_edges[i];
 		const struct heap_root *root = &snapshot->roots[edge->root];
-		struct bounds bounds = { .target = edge->target, .is_sure = true };
+		struct bounds bounds = { HEAP_NO_OBJECT, edge->target, .is_sure = true };
 		struct root_value value;
 
 		progress_step();
