@@ -24,6 +24,13 @@ enum {
 	KNOWN = 256, // entries of a cache, a power of two
 };
 
+// Whose counts of pointers they are.
+enum library {
+	STDCXX,
+	LIBCXX,
+	QT,
+};
+
 enum container {
 	NO_CONTAINER,
 	STRING,
@@ -74,6 +81,7 @@ struct held_parts {
 	uint32_t steps;     // left for the question that is being answered
 	uint8_t *concern;   // [type_count] enum concern
 	uint8_t *container; // [type_count] enum container, of those that were asked
+	uint8_t *library;   // [type_count] enum library of WEAK and COUNTS
 	struct HEAP_ARRAY(struct choice) choices;
 	struct HEAP_ARRAY(struct heap_member_place) alternatives;
 	struct HEAP_ARRAY(struct held_range) ranges;
@@ -93,7 +101,8 @@ struct held_parts *held_parts_create(const struct capture *capture, struct pages
 	held->type_count = held->types->count;
 	held->concern = calloc((size_t)held->type_count + 1, sizeof(*held->concern));
 	held->container = calloc((size_t)held->type_count + 1, sizeof(*held->container));
-	if (held->concern && held->container)
+	held->library = calloc((size_t)held->type_count + 1, sizeof(*held->library));
+	if (held->concern && held->container && held->library)
 		return held;
 	held_parts_destroy(held);
 	return NULL;
@@ -110,6 +119,7 @@ void held_parts_destroy(struct held_parts *held)
 	heap_hash_table_deinit(&held->range_of);
 	free(held->concern);
 	free(held->container);
+	free(held->library);
 	free(held);
 }
 
@@ -149,6 +159,21 @@ static bool is_counts(const char *name)
 	       heap_template_is_standard(name, "__shared_ptr_emplace<") ||
 	       strncmp(name, "boost::detail::sp_counted_impl_",
 		       strlen("boost::detail::sp_counted_impl_")) == 0;
+}
+
+// By names alone: clang leaves the members of libc++'s counts to the library's own debug information.
+static enum library library_of(const struct heap_types *types, heap_type_id id)
+{
+	const char *name = heap_types_string(types, types->types[id].name);
+	struct heap_member_place found;
+
+	if (name[0] == 'Q')
+		return QT;
+	return heap_template_is_standard(name, "__shared_ptr_pointer<") ||
+			       heap_template_is_standard(name, "__shared_ptr_emplace<") ||
+			       heap_member_find(types, id, "__cntrl_", &found)
+		       ? LIBCXX
+		       : STDCXX;
 }
 
 static enum container container_of_type(const struct heap_types *types, heap_type_id id)
@@ -212,6 +237,8 @@ static uint8_t ask_concern(struct held_parts *held, heap_type_id id)
 	held->depth++;
 	held->concern[id] = ASKED; // a type cannot have itself as a part
 	held->container[stripped] = (uint8_t)container_of_type(types, stripped);
+	if (held->container[stripped] == WEAK || held->container[stripped] == COUNTS)
+		held->library[stripped] = (uint8_t)library_of(types, stripped);
 	found = concerns[held->container[stripped]];
 	if (type->kind == HEAP_TYPE_ARRAY)
 		found |= concern_of(held, type->target);
@@ -480,19 +507,16 @@ static const struct counted_layout libcxx_layout = {
 };
 static const struct counted_layout qt_layout = { .counts = 0, .count = 4, .size = 4 };
 
-// By names alone: clang leaves the members of libc++'s counts to the library's own debug information.
-static const struct counted_layout *layout_of(const struct heap_types *types, heap_type_id id)
+static const struct counted_layout *layout_of(const struct held_parts *held, heap_type_id id)
 {
-	const char *name = heap_types_string(types, types->types[id].name);
-	struct heap_member_place found;
-
-	if (name[0] == 'Q')
+	switch (held->library[id]) {
+	case LIBCXX:
+		return &libcxx_layout;
+	case QT:
 		return &qt_layout;
-	return heap_template_is_standard(name, "__shared_ptr_pointer<") ||
-			       heap_template_is_standard(name, "__shared_ptr_emplace<") ||
-			       heap_member_find(types, id, "__cntrl_", &found)
-		       ? &libcxx_layout
-		       : &stdcxx_layout;
+	default:
+		return &stdcxx_layout;
+	}
 }
 
 enum counted {
@@ -524,7 +548,7 @@ static enum counted read_counts(const struct held_parts *held, const struct coun
 static bool is_dead_in_weak(const struct held_parts *held, uint8_t concern, heap_type_id id,
 			    uint64_t address, uint64_t offset)
 {
-	const struct counted_layout *layout = layout_of(held->types, id);
+	const struct counted_layout *layout = layout_of(held, id);
 	uint64_t words[WEAK_SIZE / WORD] = { 0 };
 
 	pages_read(held->pages, address, words, sizeof(words));
@@ -561,7 +585,7 @@ static bool is_dead_in(struct held_parts *held, uint8_t concern, heap_type_id id
 	if (container == WEAK)
 		return offset < type->size && is_dead_in_weak(held, concern, id, address, offset);
 	if (container == COUNTS) {
-		const struct counted_layout *layout = layout_of(types, id);
+		const struct counted_layout *layout = layout_of(held, id);
 
 		// The object that lies in the same block has parts of its own.
 		if (offset >= layout->object && read_counts(held, layout, address) == GONE)
