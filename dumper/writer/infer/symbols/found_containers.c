@@ -287,20 +287,30 @@ static void naming_deinit(struct naming *naming)
 	heap_array_deinit(&naming->known);
 }
 
+// Finds the kinds of which a block has no name. Where debug information tells nearly all, little is left to look for.
+static void find_unnamed(const struct naming *naming, bool *is_unnamed)
+{
+	const struct objects *objects = &naming->capture->objects;
+
+	for (heap_object_id i = 0; i < objects->count; i++)
+		is_unnamed[objects_kind(objects, i)] |= !has_name(naming, i);
+	progress_steps(objects->count);
+}
+
 struct heap_error *found_containers_name(struct capture *capture, const struct shape_reader *reader,
 					 struct shape_types *types)
 {
 	struct cxx_libraries libraries = library_values_libraries(&capture->modules);
 	CLEANUP(naming_deinit)
 	struct naming naming = { .capture = capture, .reader = reader, .types = types };
-	CLEANUP_FREE bool *is_wanted = malloc((size_t)capture->objects.kinds.count + 1);
+	CLEANUP_FREE bool *is_wanted = calloc((size_t)capture->objects.kinds.count + 1, 1);
 
 	if (capture->block_sizes == HEAP_BLOCK_SIZES_EXACT ||
 	    (!libraries.has_stdcxx && !libraries.has_libcxx))
 		return NULL;
 	if (!is_wanted)
 		return heap_error_out_of_memory();
-	memset(is_wanted, true, (size_t)capture->objects.kinds.count + 1);
+	find_unnamed(&naming, is_wanted);
 	HEAP_TRY(library_types_create(types->types, &naming.library));
 	HEAP_TRY(container_nodes_find(&naming.nodes, capture, is_wanted));
 	HEAP_TRY(name_plain_parts(&naming));
