@@ -55,6 +55,7 @@ static struct heap_error *judge_piece(void *context, size_t number, void *result
 		progress_step();
 		content_read_from(inference, part->pages, i, part->words, &content);
 		judged->object = i;
+		// cppcheck-suppress returnDanglingLifetime; an error is no address of the content
 		HEAP_TRY(search->judge(inference, &content, &judged->claim));
 		part->count += judged->claim.fit != LAYOUT_NONE;
 	}

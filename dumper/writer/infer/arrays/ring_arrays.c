@@ -85,9 +85,9 @@ static heap_type_id find_head(const struct inference *inference, heap_object_id 
 // there may be millions, begin with such a pair, too.
 static bool has_pointers(const struct inference *inference, heap_object_id object)
 {
-	const uint32_t *edges = &inference->capture->snapshot.edge_first[object];
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
 
-	return edges[1] - edges[0] >= 2 * MIN_RINGS;
+	return snapshot->edge_first[object + 1] - snapshot->edge_first[object] >= 2 * MIN_RINGS;
 }
 
 // Claims a block that a hint takes for a head.
