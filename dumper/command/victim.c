@@ -211,8 +211,8 @@ struct heap_error *victim_find(struct process *process, struct process_threads *
 	}
 	return heap_error_create(HEAP_ERROR_SYSTEM,
 				 "%d has no thread that may be interrupted: each waits for a disk, "
-				 "a child of vfork(2), in a call that would fail, or in a cgroup "
-				 "that is frozen",
+				 "a child of vfork(2), for room in a pipe, in a call that would "
+				 "fail, or in a cgroup that is frozen",
 				 (int)process->pid);
 }
 

@@ -319,6 +319,17 @@ SKIP: {
     kind('alone', has_capability(24) ? $exact : sub { is_refused(@_, 'may have no further process: RLIMIT_NPROC') });
     kind('modest', \&is_taken_as_nobody);
 }
+# A write of so much would end early, when it has been interrupted.
+{
+    pipe my $out, my $in or die "pipe: $!";
+    my $pid = fork // die "fork: $!";
+    if ($pid == 0) { syswrite $in, 'x' x 1_000_000; exit }
+    my $call = '';
+    for (1 .. 500) { $call = `cat /proc/$pid/syscall 2>/dev/null`; last if $call =~ /^1 /; select undef, undef, undef, 0.02 }
+    is_refused($pid, 'full pipe', 'no thread that may be interrupted: each waits for .*room in a pipe');
+    kill 'KILL', $pid;
+    waitpid $pid, 0;
+}
 kind('vfork', sub { is_refused(@_, 'no thread that may be interrupted: each waits for a disk, a child of vfork') });
 
 SKIP: {
