@@ -295,4 +295,78 @@ SKIP: {
         for [ring => 50], [chain => 100];
     is Heapsh::ask_json($file, 'find', 'leaked')->{count}, 30, '... and a word behind a text leads nowhere';
 }
+
+# A vector or deque has the start of an arena's chunk: what is behind its array there is in use.
+my $arena = <<'END';
+#include "dumper/heapsnap.h"
+#include <deque>
+#include <vector>
+#include <cstdlib>
+#include <memory_resource>
+struct Value { long number; double weight[10]; };
+struct Holder { Value *value; long number; };
+struct Chunk { char *begin, *free; };
+static Chunk chunk;
+template <typename T> struct Arena {
+	using value_type = T;
+	Arena() = default;
+	template <typename U> Arena(const Arena<U> &) {}
+	T *allocate(size_t count)
+	{
+		void *result = chunk.free;
+
+		chunk.free += count * sizeof(T);
+		return static_cast<T *>(result);
+	}
+	void deallocate(T *, size_t) {}
+	bool operator==(const Arena &) const { return true; }
+	bool operator!=(const Arena &) const { return false; }
+};
+struct Desk {
+	std::pmr::monotonic_buffer_resource arena{ 4000 };
+	std::pmr::vector<long> *numbers;
+	std::vector<long, Arena<long>> plain;
+	std::deque<long, Arena<long>> window;
+	Chunk chunks[2];
+};
+std::vector<Desk *> desks;
+static void begin_chunk()
+{
+	chunk.begin = chunk.free = static_cast<char *>(malloc(4000));
+}
+static void add_holders()
+{
+	for (int i = 0; i < 10; i++) {
+		new (chunk.free) Holder{ new Value(), i };
+		chunk.free += sizeof(Holder);
+	}
+}
+int main(int argc, char **argv)
+{
+	for (int i = 0; i < 20; i++) {
+		Desk *desk;
+
+		begin_chunk();
+		desk = new Desk();
+		add_holders();
+		desk->chunks[0] = chunk;
+		begin_chunk();
+		desk->plain.reserve(10);
+		desk->plain.resize(10 - i % 2, 5);
+		add_holders();
+		desk->chunks[1] = chunk;
+		desk->numbers = new std::pmr::vector<long>(&desk->arena);
+		desk->numbers->resize(10, 5);
+		if (i % 2)
+			desk->numbers->pop_back();
+		for (int j = 0; j < 10; j++)
+			new (desk->arena.allocate(sizeof(Holder), 8)) Holder{ new Value(), j };
+		desks.push_back(desk);
+	}
+	return argc > 1 ? heapsnap_dump(argv[1]) | heapsnap_wait() : 2;
+}
+END
+my $shared = Heapsh::capture_source("$directory/arena.cc", 'g++ -std=c++17 -O2', text => $arena);
+is Heapsh::ask_json($shared, 'find', '--count', 'leaked')->{count}, 0, 'objects behind arrays in chunks are held'
+    or diag scalar Heapsh::ask($shared, 'leaks');
 done_testing;

@@ -767,15 +767,23 @@ static heap_type_id find_owner(struct held_parts *held, heap_type_id id, uint64_
 	return HEAP_NO_TYPE;
 }
 
-// Notes that only some bytes of a block are in use: those that all that is known of it agrees on.
+/*
+ * Notes that only some bytes of a block are in use: those that all that is known of it agrees on. An allocator of the
+ * program's own may have other objects behind the array, which nothing is known of.
+ *
+ * @param room  bytes of the array
+ */
 HEAP_MUST_CHECK
-static struct heap_error *add_range(struct held_parts *held, heap_object_id object, uint64_t begin,
-				    uint64_t end)
+static struct heap_error *add_range(struct held_parts *held, heap_object_id object, uint64_t room,
+				    uint64_t begin, uint64_t end)
 {
 	uint64_t hash = heap_hash_u64(object);
 	uint32_t found =
 		heap_hash_find(&held->range_of, hash, i, held->ranges.items[i].object == object);
 
+	if (!heap_block_may_hold(held->capture->block_sizes,
+				 objects_size(&held->capture->objects, object), room))
+		return NULL;
 	if (found != HEAP_HASH_NONE) {
 		struct held_range *range = &held->ranges.items[found];
 
@@ -794,14 +802,13 @@ static struct heap_error *note_vector(struct held_parts *held, uint64_t address,
 {
 	const struct objects *objects = &held->capture->objects;
 	uint64_t words[3], start = objects_address(objects, target);
-
-	pages_read(held->pages, address, words, sizeof(words));
 	uint64_t size = objects_size(objects, target);
 
+	pages_read(held->pages, address, words, sizeof(words));
 	if (words[0] != start || words[1] < start || words[1] > words[2] ||
 	    words[2] - start > size || size - (words[1] - start) < WORD)
 		return NULL;
-	return add_range(held, target, 0, words[1] - start);
+	return add_range(held, target, words[2] - start, 0, words[1] - start);
 }
 
 // An end of a deque: an element, the chunk that it is in, and where the map leads to the chunk.
@@ -829,19 +836,21 @@ static struct heap_error *note_deque(struct held_parts *held, uint64_t address, 
 	    deque.finish.current < deque.finish.first || deque.finish.current > deque.finish.last)
 		return NULL;
 	if (offset == 0 && deque.map == begin && deque.size * WORD <= size)
-		return add_range(held, target, deque.start.node - begin,
+		return add_range(held, target, deque.size * WORD, deque.start.node - begin,
 				 deque.finish.node + WORD - begin);
 	if (deque.start.first == begin && deque.start.last - begin <= size)
-		HEAP_TRY(add_range(held, target, deque.start.current - begin, size));
+		HEAP_TRY(add_range(held, target, deque.start.last - begin,
+				   deque.start.current - begin, size));
 	if (deque.finish.first == begin && deque.finish.last - begin <= size)
-		HEAP_TRY(add_range(held, target, 0, deque.finish.current - begin));
+		HEAP_TRY(add_range(held, target, deque.finish.last - begin, 0,
+				   deque.finish.current - begin));
 	return NULL;
 }
 
-// The elements of a chunk that are in use. @param begin, end  bytes of the chunk
+// The elements of a chunk that are in use. @param room  bytes of the chunk @param begin, end  of these, in use
 HEAP_MUST_CHECK
-static struct heap_error *note_chunk(struct held_parts *held, uint64_t map_word, uint64_t begin,
-				     uint64_t end)
+static struct heap_error *note_chunk(struct held_parts *held, uint64_t map_word, uint64_t room,
+				     uint64_t begin, uint64_t end)
 {
 	uint64_t chunk = 0;
 	heap_object_id object;
@@ -850,7 +859,7 @@ static struct heap_error *note_chunk(struct held_parts *held, uint64_t map_word,
 	object = objects_find(&held->capture->objects, chunk);
 	if (object == HEAP_NO_OBJECT || objects_address(&held->capture->objects, object) != chunk)
 		return NULL;
-	return add_range(held, object, begin, end);
+	return add_range(held, object, room, begin, end);
 }
 
 // libc++'s deque: a map of pointers to chunks, the number of the first element, and how many there are.
@@ -878,9 +887,10 @@ static struct heap_error *note_split_deque(struct held_parts *held, uint64_t add
 	    deque.size > (deque.end - deque.begin) / WORD * each - deque.start)
 		return NULL;
 	last = deque.start + deque.size - 1;
-	HEAP_TRY(add_range(held, target, deque.begin - map, deque.end - map));
-	HEAP_TRY(note_chunk(held, deque.begin, deque.start * element, UINT64_MAX));
-	return note_chunk(held, deque.begin + last / each * WORD, 0, (last % each + 1) * element);
+	HEAP_TRY(add_range(held, target, deque.map_end - map, deque.begin - map, deque.end - map));
+	HEAP_TRY(note_chunk(held, deque.begin, each * element, deque.start * element, UINT64_MAX));
+	return note_chunk(held, deque.begin + last / each * WORD, each * element, 0,
+			  (last % each + 1) * element);
 }
 
 // The size of the elements of libc++'s deque, whose map is its first word.
