@@ -119,4 +119,58 @@ for my $name ('secret', 'other') {
     is scalar(@holders), 1, "one holder of what $name leads to" or diag join "\n", @holders[0 .. ($#holders < 9 ? $#holders : 9)];
 }
 is Heapsh::ask_json($file, 'find', '--count', 'leaked')->{count}, 0, 'a member that no type has holds';
+
+# Values of many kinds behind the smaller struct that the program says it has, which nothing else leads to, are no leaks.
+$source = <<'END';
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+struct item { struct item *next; long numbers[3]; };
+struct numbers { long list[20]; };
+struct owned { struct item *item; long list[9]; };
+struct fractions { double list[7]; };
+struct item *items;
+static void *make(int i)
+{
+	struct numbers *numbers;
+	struct fractions *fractions;
+	struct owned *owned;
+
+	switch (i % 4) {
+	case 0:
+		numbers = calloc(1, sizeof(*numbers));
+		numbers->list[3] = 7;
+		return numbers;
+	case 1:
+		owned = calloc(1, sizeof(*owned));
+		owned->item = items;
+		return owned;
+	case 2:
+		fractions = calloc(1, sizeof(*fractions));
+		fractions->list[3] = 7.5;
+		return fractions;
+	default:
+		return strdup("a text of some length or other");
+	}
+}
+int main(void)
+{
+	for (int i = 0; i < 300; i++) {
+		struct item *item = calloc(1, sizeof(*item) + sizeof(void *));
+
+		item->next = items;
+		item->numbers[1] = i;
+		*(void **)(item + 1) = make(i);
+		items = item;
+	}
+	puts("ready");
+	fflush(stdout);
+	return getchar() == EOF;
+}
+END
+Heapsh::write_file("$directory/values.c", $source);
+system("cc -g -O1 -o $directory/values $directory/values.c") == 0 or die;
+$file = Heapsh->start("$directory/values", bare => 1)->attach_and_finish;
+is Heapsh::ask_json($file, 'find', '--count', 'type', 'item')->{count}, 300, 'structs with a value behind them';
+is Heapsh::ask_json($file, 'find', '--count', 'leaked')->{count}, 0, 'the only pointers to values of several types hold';
 done_testing;
