@@ -143,22 +143,6 @@ struct link {
 	heap_node_id node, below;
 };
 
-// The nearest dominator that has been there from the beginning; HEAP_NO_NODE if it takes several roots.
-static struct link old_dominator(const struct session *session, const struct heap_series *series,
-				 heap_object_id object)
-{
-	const struct heap_dominators *dominators = session->dominators;
-	struct link link = { dominators->nearest[object], object };
-
-	while (link.node < dominators->objects &&
-	       heap_series_first_seen(series, heap_divided_block(session->divided, link.node)) >
-		       0) {
-		link.below = link.node;
-		link.node = dominators->nearest[link.node];
-	}
-	return link;
-}
-
 static heap_type_id type_of_node(const struct session *session, heap_node_id node)
 {
 	const struct heap_part *part;
@@ -178,12 +162,60 @@ static bool is_among_alike(const struct session *session, const struct link *lin
 	return type != HEAP_NO_TYPE && type == type_of_node(session, link->below);
 }
 
-// The link from which the nodes of a list or a tree hang.
-static struct link whole_of(const struct session *session, struct link link)
+// True for a node that has come since the beginning.
+static bool is_new(const struct session *session, const struct heap_series *series,
+		   heap_node_id node)
 {
-	while (is_among_alike(session, &link))
-		link = (struct link){ session->dominators->nearest[link.node], link.node };
-	return link;
+	return node < session->dominators->objects &&
+	       heap_series_first_seen(series, heap_divided_block(session->divided, node)) > 0;
+}
+
+/*
+ * Ways up the tree of dominators. The new nodes of a list may each hold all that come behind: so each node on a way gets to
+ * know where it ends.
+ */
+struct climb {
+	const struct session *session;
+	const struct heap_series *series; // up to what is old; NULL: up from among alike nodes
+	struct link *known; // [nodes] ends, but below is one more; NULL: they are not kept
+};
+
+static bool goes_on(const struct climb *climb, const struct link *link)
+{
+	return climb->series ? is_new(climb->session, climb->series, link->node)
+			     : is_among_alike(climb->session, link);
+}
+
+static struct link up_from(const struct climb *climb, const struct link *link)
+{
+	return (struct link){ climb->session->dominators->nearest[link->node], link->node };
+}
+
+// The first link from one on that does not go on.
+static struct link find_end(const struct climb *climb, struct link link)
+{
+	struct link end = link;
+
+	while (goes_on(climb, &end)) {
+		if (climb->known && climb->known[end.node].below != 0) {
+			end = climb->known[end.node];
+			end.below--;
+			break;
+		}
+		end = up_from(climb, &end);
+	}
+	while (climb->known && goes_on(climb, &link) && climb->known[link.node].below == 0) {
+		climb->known[link.node] = (struct link){ end.node, end.below + 1 };
+		link = up_from(climb, &link);
+	}
+	return end;
+}
+
+// To the nearest dominator that has been there from the beginning; HEAP_NO_NODE if it takes several roots.
+static struct link old_dominator(const struct climb *climb, heap_object_id object)
+{
+	return find_end(climb,
+			(struct link){ climb->session->dominators->nearest[object], object });
 }
 
 // The key of a holder: a node, or the class of those roots that hold the node below together.
@@ -208,7 +240,8 @@ static uint64_t holder_of(const struct session *session, const struct heap_serie
 
 	if (session_retained(session, object) == 0)
 		return NO_HOLDER;
-	link = whole_of(session, old_dominator(session, series, object));
+	link = old_dominator(&(struct climb){ session, series, NULL }, object);
+	link = find_end(&(struct climb){ session, NULL, NULL }, link);
 	return holder_key(session, &link);
 }
 
@@ -232,15 +265,15 @@ struct hanging {
 struct hangings {
 	struct hanging *list; // [count] by the node, then by that below
 	size_t count;
-	struct link *
-		whole; // [nodes] whole_of() a node and the one below; a node of NO_NODE and below 0: not known
-	uint32_t *sums; // [nodes] candidates below such a whole, by the node below
+	struct climb to_old, to_whole;
+	uint32_t *sums; // [nodes] candidates below the end of a climb to the whole
 };
 
 static void hangings_deinit(struct hangings *hangings)
 {
 	free(hangings->list);
-	free(hangings->whole);
+	free(hangings->to_old.known);
+	free(hangings->to_whole.known);
 	free(hangings->sums);
 }
 
@@ -251,27 +284,6 @@ static int compare_hangings(const void *left, const void *right)
 	if (a->link.node != b->link.node)
 		return a->link.node < b->link.node ? -1 : 1;
 	return (a->link.below > b->link.below) - (a->link.below < b->link.below);
-}
-
-// whole_of() a link among alike nodes, which remembers what it finds for all nodes on its way.
-static struct link find_whole(const struct session *session, struct hangings *hangings,
-			      struct link link)
-{
-	struct link at = link;
-
-	while (is_among_alike(session, &at)) {
-		if (hangings->whole[at.node].below != 0) {
-			at = hangings->whole[at.node];
-			at.below--;
-			break;
-		}
-		at = (struct link){ session->dominators->nearest[at.node], at.node };
-	}
-	while (is_among_alike(session, &link) && hangings->whole[link.node].below == 0) {
-		hangings->whole[link.node] = (struct link){ at.node, at.below + 1 };
-		link = (struct link){ session->dominators->nearest[link.node], link.node };
-	}
-	return at;
 }
 
 // The end of the candidates that hang at one node. @param branches  gets how many nodes are right below that
@@ -303,10 +315,10 @@ static void join_hangings(const struct session *session, struct hangings *hangin
 
 	for (size_t i = 0; i < hangings->count; i++)
 		++*sum_at(session, hangings,
-			  find_whole(session, hangings, hangings->list[i].link).node);
+			  find_end(&hangings->to_whole, hangings->list[i].link).node);
 	for (size_t i = 0, end; i < hangings->count; i = end) {
 		struct link link = hangings->list[i].link;
-		struct link whole = find_whole(session, hangings, link);
+		struct link whole = find_end(&hangings->to_whole, link);
 
 		end = end_of_run(hangings, i, &branches);
 		if (branches == 1 || end - i < *sum_at(session, hangings, whole.node) / 2)
@@ -326,14 +338,15 @@ static struct heap_error *key_holders(const struct session *session,
 	CLEANUP(hangings_deinit)
 	struct hangings hangings = {
 		.list = malloc((count + 1) * sizeof(*hangings.list)),
-		.whole = calloc(nodes + 1, sizeof(*hangings.whole)),
+		.to_old = { session, series, calloc(nodes + 1, sizeof(struct link)) },
+		.to_whole = { session, NULL, calloc(nodes + 1, sizeof(struct link)) },
 		.sums = calloc(nodes + session->dominators->roots + 1, sizeof(*hangings.sums)),
 	};
 
-	if (!hangings.list || !hangings.whole || !hangings.sums)
+	if (!hangings.list || !hangings.to_old.known || !hangings.to_whole.known || !hangings.sums)
 		return heap_error_out_of_memory();
 	for (size_t i = 0; i < count; i++) {
-		struct link link = old_dominator(session, series, keys[i].object);
+		struct link link = old_dominator(&hangings.to_old, keys[i].object);
 
 		if (session_retained(session, keys[i].object) == 0)
 			keys[i].key = NO_HOLDER;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
  * Structures that grow: a search tree, a list to whose end entries are added, and one topic in a tree of topics, each
- * of which has few children but that one. Each line of input adds 200 entries to each.
+ * of which has few children but that one. Each line of input adds 200 entries to each, but of jobs as many as the first
+ * argument says.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,18 +59,20 @@ static struct topic *add_topic(struct topic *above)
 	return topic;
 }
 
-static void add_all(unsigned *random, struct topic *crowded)
+static void add_all(unsigned *random, struct topic *crowded, int jobs)
 {
+	for (int i = 0; i < jobs; i++)
+		add_job(i);
 	for (int i = 0; i < ENTRIES; i++) {
 		*random = *random * 1103515245 + 12345;
 		add_branch(*random >> 8);
-		add_job(i);
 		add_topic(crowded);
 	}
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	const int jobs = argc > 1 ? atoi(argv[1]) : ENTRIES;
 	unsigned random = 42;
 	struct topic *crowded = NULL;
 
@@ -78,10 +81,10 @@ int main(void)
 	topics = add_topic(NULL);
 	for (int i = 0; i < 5; i++)
 		crowded = add_topic(add_topic(topics));
-	add_all(&random, crowded);
+	add_all(&random, crowded, jobs);
 	puts("ready");
 	for (int c; (c = getchar()) != EOF;) {
-		add_all(&random, crowded);
+		add_all(&random, crowded, jobs);
 		puts("grown");
 	}
 	return 0;
