@@ -14,7 +14,8 @@ enum {
 	WORD = 8,
 	BOUNDS = 3,
 	ALTERNATIVES = 64, // slots at one place that are looked at
-	FAILURES = 64,     // values of a type without bounds, after which no other is read
+	FAILURES = 64,     // values of a type without bounds, after which few others are read
+	SAMPLE = 16,       // one in so many is
 };
 
 // Pointers at one place of a value, of which the first leads to a block's start.
@@ -31,7 +32,8 @@ struct place {
 	heap_type_id type;
 	uint64_t offset;
 	heap_type_id element; // of the arrays that begin there, or HEAP_NO_TYPE
-	uint32_t failures;    // first values without bounds there
+	uint32_t failures;    // values without bounds there
+	uint64_t skipped;     // values that were not read
 	bool has_bounds;      // of any value
 };
 
@@ -42,6 +44,7 @@ struct search {
 	struct holders holders; // of types with bounds
 	struct places places;
 	struct heap_hash_table by_type; // and offset
+	bool is_incomplete; // values were not read of a place that turned out to have bounds
 	uint64_t *claimed;
 };
 
@@ -268,8 +271,23 @@ static bool is_dead(const struct inference *inference, const struct bounds *boun
 	return !held_parts_has(inference->held, &value, offset);
 }
 
-// Judges the bounds of which a pointer may be the first. The three pointers of a tree's nodes are no bounds: what never
-// are is not read for each of millions of values.
+// True if a value is not worth being read. The three pointers of a tree's nodes are no bounds: what never are is not read for
+// each of millions of values. But the first values may be old ones, so that a sample of the others is.
+static bool is_skipped(struct place *place)
+{
+	if (place->has_bounds || place->failures < FAILURES)
+		return false;
+	return ++place->skipped % SAMPLE != 0;
+}
+
+static void note_bounds(struct search *search, struct place *place, bool has_bounds)
+{
+	place->failures += !has_bounds && place->failures < FAILURES;
+	search->is_incomplete |= has_bounds && !place->has_bounds && place->skipped > 0;
+	place->has_bounds |= has_bounds;
+}
+
+// Judges the bounds of which a pointer may be the first.
 HEAP_MUST_CHECK
 static struct heap_error *judge_pointer(struct search *search, heap_type_id type,
 					const struct heap_repetition *repetition, uint64_t value,
@@ -280,7 +298,7 @@ static struct heap_error *judge_pointer(struct search *search, heap_type_id type
 
 	HEAP_TRY(find_place(search, type, repetition, heap_repetition_first(repetition, offset),
 			    &place));
-	if (!place->has_bounds && place->failures >= FAILURES)
+	if (is_skipped(place))
 		return NULL;
 	bounds->element = place->element;
 	if (bounds->element == HEAP_NO_TYPE)
@@ -289,8 +307,7 @@ static struct heap_error *judge_pointer(struct search *search, heap_type_id type
 		return NULL;
 	pages_read(search->inference->pages, value + offset, bounds->words, sizeof(bounds->words));
 	elements = count_elements(search->inference, bounds);
-	place->failures += elements == 0;
-	place->has_bounds |= elements > 0;
+	note_bounds(search, place, elements > 0);
 	return elements > 0 && !is_dead(search->inference, bounds, offset)
 		       ? judge(search, bounds, elements)
 		       : NULL;
@@ -371,10 +388,20 @@ static struct heap_error *visit_roots(struct search *search)
 	return NULL;
 }
 
+HEAP_MUST_CHECK
+static struct heap_error *visit_objects(struct search *search)
+{
+	const struct holders *holders = &search->holders;
+
+	for (heap_object_id i = holders_next(holders, 0); i < holders->objects;
+	     i = holders_next(holders, i + 1))
+		HEAP_TRY(visit_object(search, i));
+	return NULL;
+}
+
 struct heap_error *bounded_arrays_claim(struct inference *inference, uint64_t *claimed)
 {
 	CLEANUP(release) struct search search = { .inference = inference, .claimed = claimed };
-	const struct holders *holders = &search.holders;
 	bool found = false;
 
 	HEAP_TRY(visit_roots(&search));
@@ -382,8 +409,7 @@ struct heap_error *bounded_arrays_claim(struct inference *inference, uint64_t *c
 	if (!found)
 		return NULL;
 	holders_begin(&search.holders);
-	for (heap_object_id i = holders_next(holders, 0); i < holders->objects;
-	     i = holders_next(holders, i + 1))
-		HEAP_TRY(visit_object(&search, i));
-	return NULL;
+	HEAP_TRY(visit_objects(&search));
+	// Once is enough: of places that have bounds nothing is left out any more.
+	return search.is_incomplete ? visit_objects(&search) : NULL;
 }
