@@ -82,7 +82,8 @@ const struct cast_result *cast_results_find(const struct cast_results *results, 
 	size_t first = heap_partition_point(i, 0, results->list.count, list[i].function < function);
 	size_t behind = first;
 
-	while (behind < results->list.count && list[behind].function == function)
+	while (behind < results->list.count && behind - first < CAST_RESULTS_OF_ONE &&
+	       list[behind].function == function)
 		behind++;
 	*count = behind - first;
 	return list + first;

@@ -15,6 +15,10 @@
 
 #include <stdint.h>
 
+enum {
+	CAST_RESULTS_OF_ONE = 8, /**< of one function, at most, that are found */
+};
+
 /** A function, by the address of its first instruction. */
 struct cast_function {
 	uint64_t entry;
@@ -50,7 +54,7 @@ void cast_results_sort(struct cast_results *results);
 /** The place of a function's DIE; 0: it is not known. */
 uint64_t cast_results_place(const struct cast_results *results, uint64_t function);
 
-/** What a function returns. @return [*count], one behind the other */
+/** What a function returns, the first of it if it is too much. @return [*count], one behind the other */
 const struct cast_result *cast_results_find(const struct cast_results *results, uint64_t function,
 					    size_t *count);
 

@@ -15,7 +15,6 @@ enum {
 	MAX_CODE = 1 << 20, // bytes of a function
 	FRESH = 32, // bytes of code behind a load until which its value is known, wherever code comes from
 	ROUNDS = 3,     // functions that a pointer may go through
-	MAX_SEEN = 8,   // results of one function
 	LATE = 2,       // instructions behind a value until which a variable begins to be it
 	MAX_GIVEN = 64, // places in a frame that functions have stored members in
 };
@@ -1076,7 +1075,7 @@ static void visit_result(struct search *search, const struct cast_member *member
 		return;
 	}
 	results = cast_results_find(&search->results, function, &count);
-	for (size_t i = 0; i < count && i < MAX_SEEN; i++) {
+	for (size_t i = 0; i < count; i++) {
 		if (results[i].type)
 			visit(search, member, results[i].type);
 		else if (depth > 0)
