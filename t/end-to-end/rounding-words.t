@@ -173,4 +173,37 @@ system("cc -g -O1 -o $directory/values $directory/values.c") == 0 or die;
 $file = Heapsh->start("$directory/values", bare => 1)->attach_and_finish;
 is Heapsh::ask_json($file, 'find', '--count', 'type', 'item')->{count}, 300, 'structs with a value behind them';
 is Heapsh::ask_json($file, 'find', '--count', 'leaked')->{count}, 0, 'the only pointers to values of several types hold';
+
+# So are operands behind objects of a class that asks for more than its size.
+$source = <<'END';
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+struct Operand { long numbers[12]; };
+struct Expression {
+	Expression *next = nullptr;
+	long numbers[2] = {};
+	virtual ~Expression() = default;
+	Operand *&operand() { return *reinterpret_cast<Operand **>(this + 1); }
+};
+Expression *expressions;
+int main()
+{
+	for (int i = 0; i < 100; i++) {
+		auto expression = new (malloc(sizeof(Expression) + sizeof(Operand *))) Expression;
+
+		expression->operand() = new Operand{ { i } };
+		expression->next = expressions;
+		expressions = expression;
+	}
+	puts("ready");
+	fflush(stdout);
+	return getchar() == EOF;
+}
+END
+Heapsh::write_file("$directory/operands.cc", $source);
+system("c++ -std=c++17 -g -O1 -o $directory/operands $directory/operands.cc") == 0 or die;
+$file = Heapsh->start("$directory/operands", bare => 1)->attach_and_finish;
+is Heapsh::ask_json($file, 'find', '--count', 'type', 'Expression')->{count}, 100, 'objects of a class with an operand behind them';
+is Heapsh::ask_json($file, 'find', '--count', 'leaked')->{count}, 0, 'their operands are held';
 done_testing;

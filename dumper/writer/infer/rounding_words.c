@@ -19,7 +19,8 @@ struct word {
 	heap_type_id type; // of its object
 	uint32_t slot;     // behind the end of that type
 	uint32_t edge;
-	bool is_certain; // no member can be there
+	bool is_standard; // no member can be there
+	bool is_of_table; // the table tells the object's class: a member can only be there if the program asked for more
 };
 
 // The words at one place behind objects of a type. Of what they lead to only the candidate is counted that can be most of
@@ -89,7 +90,7 @@ static uint64_t end_of_type(const struct capture *capture, const struct rounded_
 
 // --- words -----------------------------------------------------------------------------
 
-typedef struct heap_error *visit_word(struct search *search, const struct word *word);
+typedef struct heap_error *visit_word(struct search *search, struct word word);
 
 HEAP_MUST_CHECK
 static struct heap_error *visit_words(struct search *search, visit_word *visit)
@@ -109,36 +110,36 @@ static struct heap_error *visit_words(struct search *search, visit_word *visit)
 		while (first > snapshot->edge_first[object] &&
 		       snapshot->edge_slot[first - 1] >= end)
 			first--;
-		word.is_certain = search->types[name->type].is_standard ||
-				  name->evidence == HEAP_EVIDENCE_VTABLE;
+		word.is_standard = search->types[name->type].is_standard;
+		word.is_of_table = name->evidence == HEAP_EVIDENCE_VTABLE;
 		for (word.edge = first; word.edge < edge; word.edge++) {
 			word.slot = snapshot->edge_slot[word.edge] - (uint32_t)end;
-			HEAP_TRY(visit(search, &word));
+			HEAP_TRY(visit(search, word));
 		}
 	}
 	return NULL;
 }
 
-static struct place *find_place(const struct search *search, const struct word *word)
+static struct place *find_place(const struct search *search, struct word word)
 {
 	struct place *list = search->places.items;
-	uint32_t found = heap_hash_find(&search->by_type, heap_hash_pair(word->type, word->slot), i,
-					list[i].type == word->type && list[i].slot == word->slot);
+	uint32_t found = heap_hash_find(&search->by_type, heap_hash_pair(word.type, word.slot), i,
+					list[i].type == word.type && list[i].slot == word.slot);
 
 	return found == HEAP_HASH_NONE ? NULL : &list[found];
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *require_place(struct search *search, const struct word *word,
+static struct heap_error *require_place(struct search *search, struct word word,
 					struct place **place)
 {
 	*place = find_place(search, word);
 	if (*place)
 		return NULL;
-	HEAP_TRY(heap_hash_add(&search->by_type, heap_hash_pair(word->type, word->slot),
+	HEAP_TRY(heap_hash_add(&search->by_type, heap_hash_pair(word.type, word.slot),
 			       (uint32_t)search->places.count));
 	HEAP_TRY(heap_array_append(&search->places,
-				   ((struct place){ .type = word->type, .slot = word->slot })));
+				   ((struct place){ .type = word.type, .slot = word.slot })));
 	*place = &search->places.items[search->places.count - 1];
 	return NULL;
 }
@@ -157,17 +158,17 @@ static bool leads_to_candidate(const struct search *search, const struct place *
 
 // The first pass.
 HEAP_MUST_CHECK
-static struct heap_error *vote(struct search *search, const struct word *word)
+static struct heap_error *vote(struct search *search, struct word word)
 {
 	struct place *place;
 
 	HEAP_TRY(require_place(search, word, &place));
 	place->count++;
 	if (place->votes == 0) {
-		place->target = target_of(search->capture, word->edge);
-		place->interior = search->capture->snapshot.edge_interior[word->edge];
+		place->target = target_of(search->capture, word.edge);
+		place->interior = search->capture->snapshot.edge_interior[word.edge];
 	}
-	if (leads_to_candidate(search, place, word->edge))
+	if (leads_to_candidate(search, place, word.edge))
 		place->votes++;
 	else
 		place->votes--;
@@ -207,12 +208,12 @@ static bool is_only(const struct search *search, uint32_t edge)
 
 // The second pass.
 HEAP_MUST_CHECK
-static struct heap_error *count(struct search *search, const struct word *word)
+static struct heap_error *count(struct search *search, struct word word)
 {
 	struct place *place = find_place(search, word);
 
-	place->alike += leads_to_candidate(search, place, word->edge);
-	place->only += is_only(search, word->edge);
+	place->alike += leads_to_candidate(search, place, word.edge);
+	place->only += is_only(search, word.edge);
 	return NULL;
 }
 
@@ -225,12 +226,13 @@ static bool may_be_member(const struct place *place)
 
 // The third pass.
 HEAP_MUST_CHECK
-static struct heap_error *judge(struct search *search, const struct word *word)
+static struct heap_error *judge(struct search *search, struct word word)
 {
-	bool is_left_over = word->is_certain || (!may_be_member(find_place(search, word)) &&
-						 !is_only(search, word->edge));
+	bool is_left_over = word.is_standard ||
+			    (!is_only(search, word.edge) &&
+			     (word.is_of_table || !may_be_member(find_place(search, word))));
 
-	return is_left_over ? heap_array_append(search->result, word->edge) : NULL;
+	return is_left_over ? heap_array_append(search->result, word.edge) : NULL;
 }
 
 struct heap_error *rounding_words_find(const struct capture *capture, struct rounding_words *words)

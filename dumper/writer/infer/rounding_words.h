@@ -13,8 +13,9 @@
  * A type may also be too small for a block: one that extends it has a member there. Such members lead to the same in
  * most objects, or to what nothing else leads to, while what is left over leads anywhere. So all words at one place
  * behind objects of a type are judged together, and where there are few of them, only those go that no member can be:
- * behind nodes of the standard library's containers, and behind objects whose class their table tells. Of the others,
- * the only pointer to a block always stays: a block is no leak because its holder's type is not known.
+ * behind nodes of the standard library's containers, and behind objects whose class their table tells. But for those
+ * nodes, the only pointer to a block always stays: it is no leak because its holder's type is not known, or because a
+ * class asks for more than its size.
  */
 
 #include "dumper/writer/scan/capture.h"
