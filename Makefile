@@ -274,7 +274,8 @@ $(BUILD)/t/fuzz/announcement.replay: FUZZED_TOO := $(READS:%.c=$(BUILD)/%.o)
 build/fuzz/announcement: $(patsubst %.c,build/fuzz/objects/%.o,$(READS))
 
 # The part of the writer that goes through code.
-CASTS := dumper/writer/base/progress.c $(patsubst %,dumper/writer/casts/%.c,cast_paths cast_places cast_results code_casts moves) \
+CASTS := dumper/writer/base/progress.c $(patsubst %,dumper/writer/casts/%.c,cast_calls cast_frame cast_instructions cast_paths cast_places cast_results \
+	cast_search cast_values code_casts moves) \
 	$(patsubst %,dumper/code/%.c,code_aarch64 code_x86_64 machine_code values)
 $(BUILD)/t/fuzz/casts.o: $(CASTS:%.c=$(BUILD)/%.o)
 $(BUILD)/t/fuzz/casts.replay: FUZZED_TOO := $(CASTS:%.c=$(BUILD)/%.o)
