@@ -176,7 +176,7 @@ $program->finish;
 SKIP: {
     skip 'needs root', 4 if $> != 0;
     $program = Heapsh->start('/usr/bin/perl', no_wait => 1,
-        args => ['-MPOSIX', '-e', '$| = 1; setgid(65534); setuid(65534) or die; print "ready\n"; 1 while sleep 100']);
+        args => ['-MPOSIX', '-e', '$| = 1; setgid(65534); setuid(65534) or die; print "ready\n"; sleep 100 while 1']);
     $program->line;
     refuses('a server that has given up its rights', 1,
         qr{\d+ wrote no snapshot: /.*/perl-00.snap: Permission denied: it is of user \w+ now; --file of heapsnap run can name a place .* writes as you},
