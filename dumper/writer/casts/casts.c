@@ -6,6 +6,7 @@
 #include "dumper/writer/casts/code_casts.h"
 #include "dumper/writer/scan/modules/module_types.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/path.h"
 #include "lib/base/search.h"
 #include "lib/dwarf/dwarf_file_units.h"
 
@@ -428,9 +429,8 @@ static bool is_of_libc(const struct capture *capture, const struct module *modul
 		       const struct cast *cast)
 {
 	const struct heap_types *types = &capture->snapshot.types;
-	const char *name = strrchr(module->path, '/');
+	const char *name = heap_base_name(module->path);
 
-	name = name ? name + 1 : module->path;
 	return is_void_pointer(types, &types->types[cast->holder]) &&
 	       (strncmp(name, "libc.", 5) == 0 || strncmp(name, "libc-", 5) == 0 ||
 		strncmp(name, "ld-", 3) == 0);

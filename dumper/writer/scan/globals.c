@@ -6,6 +6,7 @@
 #include "dumper/writer/scan/threads/thread_storage.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/demangle.h"
+#include "lib/base/path.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -388,9 +389,8 @@ struct heap_error *globals_gather_thread_storage(struct capture *capture)
 
 static bool is_libc(const char *path)
 {
-	const char *name = strrchr(path, '/');
+	const char *name = heap_base_name(path);
 
-	name = name ? name + 1 : path;
 	return strncmp(name, "libc.so", 7) == 0 || strncmp(name, "libc-2", 6) == 0;
 }
 

@@ -4,6 +4,7 @@
 #include "dumper/writer/infer/base_types.h"
 #include "lib/base/bits.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/path.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,17 +30,10 @@ static const char *skip_prefix(const char *name, const char *prefix)
 	return strncmp(name, prefix, length) == 0 ? name + length : name;
 }
 
-static const char *file_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 // glibc's libc.so.6, and musl's, which is the dynamic linker as well.
 static bool is_libc(const char *path)
 {
-	const char *name = file_name(path);
+	const char *name = heap_base_name(path);
 
 	return strncmp(name, "libc.", 5) == 0 || strncmp(name, "libc-", 5) == 0 ||
 	       strncmp(name, "ld-musl-", 8) == 0;
@@ -72,8 +66,8 @@ static bool is_reserve(const struct inference *inference, const struct kind *kin
 	uint64_t length = 0;
 
 	if (kind->count != 1 || kind->size < LEAST_RESERVE || site->module == HEAP_NO_INDEX ||
-	    strncmp(file_name(capture->modules.modules[site->module].path), "libstdc++.so", 12) !=
-		    0)
+	    strncmp(heap_base_name(capture->modules.modules[site->module].path), "libstdc++.so",
+		    12) != 0)
 		return false;
 	pages_read(inference->pages, objects_address(&capture->objects, object), &length,
 		   sizeof(length));
