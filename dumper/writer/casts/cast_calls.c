@@ -4,7 +4,7 @@
 #include "dumper/writer/casts/cast_frame.h"
 #include "dumper/writer/casts/cast_values.h"
 
-// What a value leads to as a container: what static memory, or a member, leads to, or what is in a struct.
+// Finds the container that a value leads to: by static memory or a member, or in a struct.
 static struct cast_container container_of(const struct cast_value *value)
 {
 	const struct cast_member *member = &value->origin.member;
@@ -44,7 +44,7 @@ static void pass_parameter(struct cast_search *search, uint64_t function, uint8_
 	}
 }
 
-// What a function has returned, or given, is handed to one that keeps it, or takes it.
+// A function has returned, or given, something that is handed to one that keeps it, or takes it.
 static void pass_result(struct cast_search *search, const struct cast_origin *origin,
 			uint64_t function, uint8_t reg)
 {

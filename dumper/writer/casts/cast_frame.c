@@ -47,7 +47,7 @@ void cast_frame_give(struct cast_search *search, int64_t offset, const struct ca
 	search->given_count += at == search->given_count;
 }
 
-// What a function has stored at an offset in the frame.
+// Finds where the value is from that a function has stored at an offset in the frame.
 static struct cast_origin given_at(const struct cast_search *search, int64_t offset)
 {
 	for (uint32_t i = 0; i < search->given_count; i++) {

@@ -20,7 +20,7 @@ bool cast_frame_has(const struct cast_search *search, const struct code_move *mo
 void cast_frame_give(struct cast_search *search, int64_t offset, const struct cast_origin *origin,
 		     uint64_t pc);
 
-/** What is at an offset in the frame. */
+/** The value at an offset in the frame. */
 struct cast_value cast_frame_load(const struct cast_search *search, int64_t offset, uint64_t pc);
 
 /** A register is stored in a variable in the frame: also those of the parameters, at first. */

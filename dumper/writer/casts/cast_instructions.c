@@ -106,7 +106,7 @@ static struct cast_value struct_at(const struct cast_search *search, uint8_t reg
 	return (struct cast_value){ 0 };
 }
 
-// What an instruction loads from a struct: a pointer has the type that it is declared with, and may lead to a container.
+// Describes the pointer that an instruction loads from a struct: it has its declared type, and may lead to a container.
 static struct cast_value load_member(struct cast_search *search, const struct code_move *move,
 				     uint64_t pc)
 {
@@ -141,7 +141,7 @@ static void visit_copy(struct cast_search *search, const struct code_move *move,
 	cast_values_arrive_in(search, move->value, &value);
 }
 
-// What leads into a struct: it is of no type by itself.
+// The value of a pointer into a struct, which is of no type by itself.
 static struct cast_value inside(const struct cast_value *base, int32_t offset)
 {
 	struct cast_member member;

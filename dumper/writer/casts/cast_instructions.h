@@ -2,7 +2,7 @@
 #ifndef CAST_INSTRUCTIONS_H
 #define CAST_INSTRUCTIONS_H
 
-/** What instructions load from members, store in them, and move from register to register. */
+/** Instructions: they load from members, store in them, and move from register to register. */
 
 #include "dumper/writer/casts/cast_search.h"
 

@@ -29,8 +29,8 @@ enum cast_path_kind {
 };
 
 /**
- * What leads to a container, as code hands it to a function of that: a pointer in a struct or in static memory, or the
- * container itself is there.
+ * The place of a container, as code hands it to a function of that: a pointer to it is in a struct or in static memory, or
+ * the container itself is there.
  */
 struct cast_container {
 	uint64_t holder; /**< as that of a member; 0: static memory */

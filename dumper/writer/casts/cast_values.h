@@ -42,7 +42,7 @@ void cast_values_arrive_late(struct cast_search *search, uint64_t pc);
 /** The parameter that a variable is, or FROM_NOWHERE. */
 struct cast_origin cast_values_parameter(const struct cast_place *place);
 
-/** What a void pointer was set to, or else the parameter that it is. */
+/** Where the value of a void pointer is from: what it was set to, or else the parameter that it is. */
 struct cast_origin cast_values_origin(const struct cast_search *search,
 				      const struct cast_place *place);
 

@@ -250,7 +250,7 @@ static struct cast describe_holder(const struct search *search, const struct cod
 	return (struct cast){ .holder = void_pointer_of(types, pointer) };
 }
 
-// What leads to the container. An address is one in the file, until all modules' casts are together.
+// Notes the place of the container. An address is one in the file, until all modules' casts are together.
 static void describe_container(const struct search *search, const struct cast_container *found,
 			       struct cast *cast)
 {

@@ -2,7 +2,7 @@
 #ifndef CODE_CAST_VISITOR_H
 #define CODE_CAST_VISITOR_H
 
-/** What code_casts.h tells of each cast, and whom it asks about types and code. */
+/** The visitor to whom code_casts.h tells each cast, and whom it asks about types and code. */
 
 #include "dumper/writer/casts/cast_paths.h"
 
