@@ -173,6 +173,8 @@ const char *heapsnap_error_text(int number)
 		return "there is such a file already";
 	case EACCES:
 		return "permission denied";
+	case ENOEXEC:
+		return "not a program for this machine";
 	case EPERM:
 		return "operation not permitted";
 	case EMFILE:

@@ -52,11 +52,15 @@ __attribute__((noreturn)) static void end(int status)
 		HEAPSNAP_SYSTEM_1(SYS_exit_group, status);
 }
 
+// Why the writer could not be started: an errno, or 0.
+static int exec_error;
+
 // In the child that shares the frozen copy's memory until it execs.
 __attribute__((noreturn)) static void exec_writer(const int pipe[2], char **arguments)
 {
 	HEAPSNAP_SYSTEM_3(SYS_dup3, pipe[1], 1, 0);
-	HEAPSNAP_SYSTEM_3(SYS_execve, heapsnap_writer_path, arguments, heapsnap_writer_environment);
+	exec_error = -(int)HEAPSNAP_SYSTEM_3(SYS_execve, heapsnap_writer_path, arguments,
+					     heapsnap_writer_environment);
 	end(127);
 }
 
@@ -136,7 +140,13 @@ static void judge(struct heapsnap_shared *shared, int status)
 		memmove(message, message + 7, strlen(message + 7) + 1);
 	} else {
 		at = heapsnap_format_text(message, limit, heapsnap_writer_path);
-		heapsnap_format_text(at, limit, " could not be started");
+		if (exec_error) {
+			at = heapsnap_format_text(at, limit, " could not be started: ");
+			heapsnap_format_text(at, limit, heapsnap_error_text(exec_error));
+		} else { // 127 when its libraries are missing, for one
+			at = heapsnap_format_text(at, limit, " ended with status ");
+			heapsnap_format_number(at, limit, (uint64_t)WEXITSTATUS(status), 10);
+		}
 	}
 }
 

@@ -56,10 +56,10 @@ sub fails {
 my $goes_on = '; the program goes on';
 my $missing = library_with(undef);
 fails('no writer', $missing,
-    qr{heapsnap: \Q$missing\E/heapsnap/heapsnap-writer could not be started$goes_on});
+    qr{heapsnap: \Q$missing\E/heapsnap/heapsnap-writer could not be started: no such file or directory$goes_on});
 
 fails('a writer that is no program', library_with("\x7fELF, but not really"),
-    qr{heapsnap: \S+/heapsnap-writer could not be started$goes_on});
+    qr{heapsnap: \S+/heapsnap-writer could not be started: not a program for this machine$goes_on});
 
 fails('a writer that crashes', library_with("#!/bin/sh\nkill -SEGV \$\$\n"),
     qr{heapsnap: heapsnap-writer was ended by signal 11$goes_on});
@@ -74,7 +74,7 @@ fails('a writer that says why', library_with("#!/bin/sh\necho 'failed app-07.sna
     qr{heapsnap: app-07\.snap: No space left on device$goes_on});
 
 fails('a writer that changes its mind', library_with("#!/bin/sh\necho 'wrote app-07.snap'\nexit 1\n"),
-    qr{heapsnap: \S+/heapsnap-writer could not be started$goes_on});
+    qr{heapsnap: \S+/heapsnap-writer ended with status 1$goes_on});
 
 fails('a limit on the size of files', $build,
     qr{heapsnap: \S+\.snap: File too large$goes_on}, 'ulimit -f 1');

@@ -172,16 +172,25 @@ refuses('a snapshot that fails', 1, qr{\d+ wrote no snapshot: /.*/nowhere/x.snap
     $program->pid);
 $program->finish;
 
-# One that may no longer write where root has started it.
+# One that may no longer write where root has started it, or not even start the writer: other users cannot enter
+# everywhere.
 SKIP: {
     skip 'needs root', 4 if $> != 0;
-    $program = Heapsh->start('/usr/bin/perl', no_wait => 1,
-        args => ['-MPOSIX', '-e', '$| = 1; setgid(65534); setuid(65534) or die; print "ready\n"; sleep 100 while 1']);
-    $program->line;
-    refuses('a server that has given up its rights', 1,
-        qr{\d+ wrote no snapshot: /.*/perl-00.snap: Permission denied: it is of user \w+ now; --file of heapsnap run can name a place .* writes as you},
-        'capture', $program->pid);
-    kill 'KILL', $program->pid;
+    my $installed = tempdir(CLEANUP => 1);
+    for my $name (qw(heapsnap heapsnap-writer libheapsnap.so)) {
+        copy("$build/$name", "$installed/$name") or die "$name: $!";
+        chmod 0755, "$installed/$name";
+    }
+    for ([0755, qr{/.*/perl-00.snap: Permission denied: it is of user \w+ now; --file of heapsnap run can name a place .* writes as you}],
+        [0700, qr{\Q$installed\E/heapsnap-writer could not be started: permission denied}]) {
+        my ($mode, $why) = @$_;
+        chmod $mode, $installed;
+        $program = Heapsh->start('/usr/bin/perl', no_wait => 1, bare => 1, by => ["$installed/heapsnap", 'run', '--'],
+            args => ['-MPOSIX', '-e', '$| = 1; setgid(65534); setuid(65534) or die; print "ready\n"; sleep 100 while 1']);
+        $program->line;
+        refuses('a server that has given up its rights', 1, qr{\d+ wrote no snapshot: $why}, 'capture', $program->pid);
+        kill 'KILL', $program->pid;
+    }
 }
 
 # --- settings ---------------------------------------------------------------------

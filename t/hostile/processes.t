@@ -40,7 +40,7 @@ SKIP: {
     survives('root with a smaller bounding set', $program, 'bounding-set');
     survives('seteuid and setegid', $program, 'effective-user');
     survives('a changed root, where no writer is', $program, 'changed-root', snapshots => 0,
-        errors => "heapsnap: \\S+/heapsnap-writer could not be started$goes_on");
+        errors => "heapsnap: \\S+/heapsnap-writer could not be started: no such file or directory$goes_on");
     survives('a user with too many processes', $program, 'no-processes', snapshots => 0,
         errors => "heapsnap: no snapshot: no more processes are allowed$goes_on");
 }
