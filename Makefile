@@ -6,9 +6,10 @@
 #   make check SANITIZE=address,undefined    the same, in a build directory of its own
 #   make check SHORT=1               without t/truth, a tenth of the random graphs, some programs in
 #                                    one form of build instead of two
+#   make check BUDGET=600            no test file is begun after that many seconds
 #   make readers                     fetches tools, from npm and Debian, that exports are tested with, too
 #   make bare                        make demo and make check in a bare Debian, in a chroot; takes
-#                                    root and debootstrap; SHORT=1 as above
+#                                    root and debootstrap; SHORT, T and BUDGET as above
 #   make check-real                  tests on real programs, fetched and built from Debian's sources
 #   make truth                       how good the inference of types is, which make check asks, too;
 #                                    V=1 says what is wrong
@@ -370,7 +371,6 @@ $(BUILD)/t/bench/%: t/bench/%.c $(BUILD)/libheapgraph.a
 	$(Q)$(CC) $(FLAGS) $(SANITIZERS) -g -O2 -fno-builtin-malloc -fno-builtin-free -o $@ $< \
 		$(BUILD)/libheapgraph.a $(LIBS)
 
-# BUDGET=SECONDS: no test file is begun after that time, for a machine that may be slow.
 # How many tests run at a time, but for some (t/testrules.yml): four, since many of them mostly wait.
 JOBS ?= 4
 T ?= t/*.t t/capture/*.t t/end-to-end/*.t t/hostile/*.t t/shell/*.t $(if $(SHORT),,t/truth/*.t) $(UNITS)
@@ -462,7 +462,7 @@ lint:
 	cppcheck -j$(shell nproc) --quiet --error-exitcode=1 --inline-suppr --enable=warning,portability \
 		--suppress=memleak --suppress=identicalInnerCondition --suppress=ctuuninitvar \
 		-D__x86_64__ -D_GNU_SOURCE -I. dumper lib shell
-	shellcheck scripts/demo scripts/install-dependencies scripts/clickhouse/load .ci/run t/bare t/prove t/real/fetch $(filter-out %.md,$(wildcard t/foreign/*))
+	shellcheck scripts/demo scripts/install-dependencies scripts/clickhouse/load .ci/run t/bare t/in-turn t/prove t/until t/real/fetch $(filter-out %.md,$(wildcard t/foreign/*))
 	shellcheck -s bash scripts/completion.bash
 	mandoc -Tlint -Wwarning man/*.[1-9]
 
