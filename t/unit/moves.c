@@ -91,6 +91,22 @@ static void decodes_addresses(void **state)
 	assert_int_equal(found.kind, MOVE_VARIABLE);
 	assert_int_equal(found.value, 5);
 	assert_int_equal(found.target, ADDRESS - 9);
+	found = DECODE("\x48\x89\x05\x10\x00\x00\x00"); // mov %rax, 0x10(%rip)
+	assert_int_equal(found.kind, MOVE_STORE_VARIABLE);
+	assert_int_equal(found.value, 0);
+	assert_int_equal(found.target, ADDRESS + 0x17);
+	found = DECODE("\x48\x8b\x04\xfd\x60\x40\x40\x00"); // mov 0x404060(,%rdi,8), %rax
+	assert_int_equal(found.kind, MOVE_LOAD_VARIABLE);
+	assert_int_equal(found.target, 0x404060);
+	assert_int_equal(DECODE("\x64\x48\x8b\x04\x25\x28\x00\x00\x00").kind,
+			 MOVE_OTHER);           // mov %fs:0x28, %rax
+	found = DECODE("\xbf\x60\x40\x40\x00"); // mov $0x404060, %edi
+	assert_int_equal(found.kind, MOVE_VARIABLE);
+	assert_true(found.is_absolute);
+	assert_int_equal(found.value, 5);
+	assert_int_equal(found.target, 0x404060);
+	assert_int_equal(DECODE("\x31\xff").kind, MOVE_OTHER);             // xor %edi, %edi
+	assert_int_equal(DECODE("\xbf\x00\x00\x00\x00").kind, MOVE_OTHER); // mov $0, %edi
 	// Into memory, and what is no sum.
 	assert_int_equal(DECODE("\x48\x01\x48\x08").kind, MOVE_OTHER);
 	assert_int_equal(DECODE("\x48\x29\xd0").kind, MOVE_OTHER);
@@ -110,6 +126,14 @@ static void knows_what_changes(void **state)
 	assert_int_equal(DECODE("\x0f\x16\x03").changed,
 			 UINT64_C(1) << MOVE_HIGHER); // movhps (%rbx), %xmm0
 	assert_int_equal(DECODE("\x90").changed, 0);  // nop
+	// Vector registers alone, as the code between an address and its use may change.
+	assert_int_equal(DECODE("\x66\x0f\xef\xc0").changed & 0xffff, 0); // pxor %xmm0, %xmm0
+	assert_int_equal(DECODE("\xf2\x48\x0f\x2a\xc0").changed & 0xffff,
+			 0);                                     // cvtsi2sd %rax, %xmm0
+	assert_true(DECODE("\x66\x0f\x7e\xc0").changed & 1);     // movd %xmm0, %eax
+	assert_true(DECODE("\x66\x0f\xd7\xc0").changed & 1);     // pmovmskb %xmm0, %eax
+	assert_true(DECODE("\xf2\x48\x0f\x2c\xc0").changed & 1); // cvttsd2si %xmm0, %rax
+	assert_true(DECODE("\x48\x0f\x44\xc1").changed & 1);     // cmove %rcx, %rax
 }
 
 static void decodes_calls(void **state)

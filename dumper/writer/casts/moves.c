@@ -72,6 +72,19 @@ static uint64_t changed_without_operand(const struct heapsnap_instruction *instr
 	return opcode < 0x40 ? bit_of(RAX) : 0; // add and so on, of a constant
 }
 
+// True for instructions with the prefix 0f that write vector registers, or memory, alone. (Volume 2, appendix A, table A-3.)
+static bool is_vector_only(uint8_t opcode)
+{
+	enum {
+		MASK_TO_GENERAL = 0xd7, // pmovmskb
+	};
+
+	return (opcode & 0xf8) == 0x10 || (opcode >= 0x28 && opcode <= 0x2a) ||
+	       (opcode >= 0x51 && opcode <= 0x76) || opcode == 0x7c || opcode == 0x7d ||
+	       opcode == 0x7f || opcode == 0xc2 || opcode == 0xc6 ||
+	       (opcode >= 0xd0 && opcode != MASK_TO_GENERAL);
+}
+
 // Which registers an instruction may change: of those with its numbers, the vector registers, too.
 static uint64_t changed_by(const struct heapsnap_instruction *instruction)
 {
@@ -89,6 +102,8 @@ static uint64_t changed_by(const struct heapsnap_instruction *instruction)
 	result = UINT64_C(1) << machine_dwarf_register(first);
 	if (!instruction->is_memory)
 		result |= UINT64_C(1) << machine_dwarf_register(other);
+	if (instruction->map == HEAPSNAP_MAP_0F && is_vector_only(instruction->opcode))
+		result = 0;
 	if (instruction->map == HEAPSNAP_MAP_ONE && (instruction->opcode & 0xfe) == 0xf6)
 		result |= bit_of(0) | bit_of(2); // mul, div
 	if (instruction->map == HEAPSNAP_MAP_0F && instruction->opcode == LOAD_HIGHER)
@@ -103,6 +118,13 @@ static bool is_at_register(const struct heapsnap_instruction *found)
 {
 	return found->is_memory && !found->is_based && !found->is_relative &&
 	       found->base != HEAPSNAP_NO_REGISTER;
+}
+
+// True for memory at an address, and maybe an index, as code has variables that is never elsewhere.
+static bool is_absolute(const struct heapsnap_instruction *found)
+{
+	return found->is_memory && !found->is_based && !found->is_relative &&
+	       found->base == HEAPSNAP_NO_REGISTER && found->displacement > 0;
 }
 
 static bool is_plain_memory(const struct heapsnap_instruction *found)
@@ -192,12 +214,24 @@ static void decode_sum(const struct heapsnap_instruction *found, struct code_mov
 	}
 }
 
+// A constant of 32 bits, which may be an address where programs are not moved.
+static void set_constant(const struct heapsnap_instruction *found, struct code_move *result)
+{
+	if (found->is_wide || found->immediate <= 0 || found->immediate > INT32_MAX)
+		return;
+	result->kind = MOVE_VARIABLE;
+	result->value = (uint8_t)machine_dwarf_register(found->rm);
+	result->offset = (int32_t)found->immediate;
+	result->is_absolute = true;
+}
+
 static void decode_data(const uint8_t *code, size_t size, struct code_move *result)
 {
 	enum {
 		STORE = 0x89,
 		LOAD = 0x8b,
-		ADDRESS = 0x8d
+		ADDRESS = 0x8d,
+		CONSTANT = 0xb8,
 	};
 	struct heapsnap_instruction found;
 	uint8_t value;
@@ -207,6 +241,8 @@ static void decode_data(const uint8_t *code, size_t size, struct code_move *resu
 	result->changed = changed_by(&found);
 	if (found.map == HEAPSNAP_MAP_0F && !found.is_vector)
 		decode_vector(&found, result);
+	if (found.map == HEAPSNAP_MAP_ONE && !found.is_vector && (found.opcode & 0xf8) == CONSTANT)
+		set_constant(&found, result);
 	if (found.map != HEAPSNAP_MAP_ONE || found.is_vector || !found.is_wide || found.is_based)
 		return;
 	if (found.opcode != STORE && found.opcode != LOAD && found.opcode != ADDRESS) {
@@ -222,8 +258,11 @@ static void decode_data(const uint8_t *code, size_t size, struct code_move *resu
 		result->kind = MOVE_COPY;
 		result->value = found.opcode == LOAD ? value : other;
 		result->base = found.opcode == LOAD ? other : value;
-	} else if (found.is_relative && found.opcode != STORE) {
-		result->kind = found.opcode == LOAD ? MOVE_LOAD_VARIABLE : MOVE_VARIABLE;
+	} else if (found.is_relative || (is_absolute(&found) && found.opcode != ADDRESS)) {
+		result->kind = found.opcode == LOAD      ? MOVE_LOAD_VARIABLE
+			       : found.opcode == ADDRESS ? MOVE_VARIABLE
+							 : MOVE_STORE_VARIABLE;
+		result->is_absolute = !found.is_relative;
 	} else if (is_plain_memory(&found) || is_element(&found)) {
 		set_memory(&found,
 			   found.opcode == LOAD      ? MOVE_LOAD
@@ -317,8 +356,10 @@ struct code_move move_decode(const uint8_t *code, size_t size, uint64_t address)
 		result.kind = MOVE_RETURN;
 	result.is_end = flow.kind == HEAPSNAP_FLOW_JUMP || flow.kind == HEAPSNAP_FLOW_RETURN ||
 			flow.kind == HEAPSNAP_FLOW_STOP;
-	if (result.kind == MOVE_VARIABLE || result.kind == MOVE_LOAD_VARIABLE)
-		result.target = address + result.length + (uint64_t)(int64_t)result.offset;
+	if (result.kind >= MOVE_VARIABLE && result.kind <= MOVE_STORE_VARIABLE)
+		result.target = result.is_absolute ? (uint64_t)result.offset
+						   : address + result.length +
+							     (uint64_t)(int64_t)result.offset;
 	else if (flow.target) // it counts from where the code is here
 		result.target = flow.target - (uintptr_t)code + address;
 	return result;

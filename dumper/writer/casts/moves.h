@@ -39,11 +39,12 @@ enum move_kind {
 	MOVE_OTHER, /**< it may change registers */
 	MOVE_LOAD,
 	MOVE_STORE,
-	MOVE_COPY,          /**< from the base register */
-	MOVE_ADDRESS,       /**< what a LOAD would read from, or the base and a constant */
-	MOVE_VARIABLE,      /**< the address of static memory, its target */
-	MOVE_LOAD_VARIABLE, /**< what is there */
-	MOVE_ADD,           /**< of the base register to the value's */
+	MOVE_COPY,           /**< from the base register */
+	MOVE_ADDRESS,        /**< what a LOAD would read from, or the base and a constant */
+	MOVE_VARIABLE,       /**< the address of static memory, its target */
+	MOVE_LOAD_VARIABLE,  /**< what is there */
+	MOVE_STORE_VARIABLE, /**< the other way */
+	MOVE_ADD,            /**< of the base register to the value's */
 	MOVE_CALL,
 	MOVE_BRANCH, /**< maybe to its target */
 	MOVE_JUMP,   /**< to a place that is known: another function, if it is that one's */
@@ -59,12 +60,13 @@ struct code_move {
 	uint8_t length; /**< of the instruction; of an unknown one what may be skipped */
 	bool is_end;    /**< it does not lead to the next instruction */
 	bool is_indexed; /**< LOAD, STORE, ADDRESS: an index of 8 bytes each, or of bytes, is added */
-	bool is_sum;     /**< LOAD: what is there is added to the value */
+	bool is_absolute; /**< VARIABLE and those with it: the offset is the address */
+	bool is_sum;      /**< LOAD: what is there is added to the value */
 	uint8_t index; /**< register of the latter, which may be the base as well; or MOVE_NO_REGISTER */
 	int32_t offset;
 	uint64_t changed; /**< OTHER: a bit for each register that it may change */
 	uint64_t
-		target; /**< CALL, JUMP: address, if that of the code is right; 0: it is not known. (VARIABLE: likewise) */
+		target; /**< CALL, JUMP: address, if that of the code is right; 0: it is not known. (VARIABLE and those with it: likewise) */
 };
 
 /** The register of a function's first integer parameters, from 0 to MOVE_PARAMETERS - 1. */
