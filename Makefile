@@ -93,7 +93,7 @@ TRUTH_CXX := $(basename $(notdir $(wildcard t/truth/*.cc)))
 TRUTH_PARTS := $(wildcard t/truth/*.h t/truth/*-*.c)
 TRUTHS := $(foreach variant,gcc-O0 gcc-O2 $(if $(shell command -v clang++),clang-O2),\
             $(patsubst %,$(BUILD)/truth/%.$(variant),$(TRUTH_C) $(TRUTH_CXX))) \
-          $(patsubst %,$(BUILD)/truth/%.gcc-O1-lto,handles parser twins) \
+          $(patsubst %,$(BUILD)/truth/%.gcc-O1-lto,handles parser twins) $(BUILD)/truth/wards.gcc-O2-fixed \
           $(if $(wildcard $(shell $(CC) -print-file-name=libc.a)),$(BUILD)/truth/playlists.gcc-O2-static)
 # Most structs of these have no name without it: no symbol mentions them.
 BARE_CXX := $(filter-out agents captions dictionaries headed island levels messages optimizer orphans playlists portfolios repeated ropes rosters signals storage templates thin,$(TRUTH_CXX))
@@ -327,6 +327,7 @@ GCC := $(if $(filter gcc %-gcc,$(firstword $(CC))),$(CC),gcc)
 GXX := $(if $(filter g++ %-g++,$(firstword $(CXX))),$(CXX),g++)
 $(eval $(call truth,gcc-O0,$(GCC),$(GXX),-O0))
 $(eval $(call truth,gcc-O2,$(GCC),$(GXX),-O2))
+$(eval $(call truth,gcc-O2-fixed,$(GCC),$(GXX),-O2 -fno-pie -no-pie))
 $(eval $(call truth,gcc-O2-static,$(GCC),$(GXX),-O2 -static))
 $(eval $(call truth,gcc-O1-lto,$(GCC),$(GXX),-O1 -flto=1))
 $(eval $(call truth,clang-O2,clang,clang++,-O2))

@@ -16,7 +16,7 @@
  * Whoever changes what the cache stores, or what heap_dwarf_info_read() finds, counts it up. Other caches that
  * refer to types by their numbers (dwarf_answers.h) are then void, too.
  */
-#define HEAP_DWARF_INFO_VERSION 19
+#define HEAP_DWARF_INFO_VERSION 20
 
 /**
  * Reads all units. Damage costs the unit it is in. Types that no object can have, as C++

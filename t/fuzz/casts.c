@@ -48,6 +48,13 @@ static uint64_t find_variable(void *context, uint64_t address)
 	return address % 3;
 }
 
+static uint64_t find_static(void *context, uint64_t address, uint32_t *inner)
+{
+	(void)context;
+	*inner = address % 64;
+	return address % 5;
+}
+
 static bool find_frame(void *context, uint64_t pc, uint8_t reg, int64_t *distance)
 {
 	(void)context;
@@ -71,9 +78,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	static char path[] = "fuzzed";
 	struct heap_dwarf_file *file = calloc(1, sizeof(*file));
 	struct input input = { bytes, size, 0 };
-	const struct code_cast_visitor visitor = { read_code,     find_roles, find_member,
-						   find_variable, find_frame, visit,
-						   is_late,       &input };
+	const struct code_cast_visitor visitor = {
+		.read = read_code,
+		.role = find_roles,
+		.member = find_member,
+		.variable = find_variable,
+		.statics = find_static,
+		.is_fixed = size % 2 == 0,
+		.frame = find_frame,
+		.visit = visit,
+		.is_late = is_late,
+		.context = &input,
+	};
 
 	*file = (struct heap_dwarf_file){ .path = strdup(path),
 					  .descriptor = memfd_create(path, MFD_CLOEXEC) };

@@ -142,6 +142,7 @@ my %least = (
     versions => 96,
     votes => 0,
     widgets => 99.5,
+    wards => 100,
     wide => 100,
     windows => 70,
     words => 100,
@@ -199,6 +200,10 @@ for my $name (qw(cabinets lookups tables toolkit workers)) {
 judge('futures', 'clang-O2', $least{futures}) if -x "$Judge::where/futures.clang-O2";
 # Its variables are in the frame by the stack pointer.
 judge('lookups', 'clang-O2', $least{lookups}) if -x "$Judge::where/lookups.clang-O2";
+# Tables in static memory, whose address is a constant in programs that are not moved.
+for my $variant (qw(gcc-O0 clang-O2 gcc-O2-fixed)) {
+    judge('wards', $variant, $least{wards}) if -x "$Judge::where/wards.$variant";
+}
 # And clang puts static memory in place of blocks, and static pointers of one function in registers.
 for my $name (qw(depot island toolkit)) {
     judge($name, 'clang-O2', 99.9) if -x "$Judge::where/$name.clang-O2";

@@ -81,13 +81,36 @@ static bool visit_members_of(struct cast_search *search, const struct code_move 
 	return member->holder != 0;
 }
 
+// The member of a struct in static memory that an address is. @return false: it is in no struct with void pointers
+static bool find_static_member(struct cast_search *search, uint64_t address,
+			       struct cast_member *member)
+{
+	const struct code_cast_visitor *visitor = search->visitor;
+
+	*member = (struct cast_member){ 0 };
+	member->holder = visitor->statics(visitor->context, address, &member->offset);
+	return member->holder && (cast_search_roles(search, member->holder) & CAST_HOLDER);
+}
+
+// Likewise, where the register is an index, and the offset the address of an array in static memory.
+static bool visit_fixed(struct cast_search *search, const struct code_move *move, uint64_t pc,
+			struct cast_member *member)
+{
+	if (!search->visitor->is_fixed || move->offset <= 0 ||
+	    !find_static_member(search, (uint64_t)move->offset, member))
+		return false;
+	visit_member(search, move, pc, member->holder, member);
+	return true;
+}
+
 // Likewise, where an index that counts bytes may as well be the base.
 static bool visit_members(struct cast_search *search, const struct code_move *move, uint64_t pc,
 			  struct cast_member *member)
 {
 	return visit_members_of(search, move, move->base, pc, member) ||
 	       (move->index != MOVE_NO_REGISTER &&
-		visit_members_of(search, move, move->index, pc, member));
+		visit_members_of(search, move, move->index, pc, member)) ||
+	       visit_fixed(search, move, pc, member);
 }
 
 // The struct that a register leads to or into; its type is 0: to none.
@@ -172,17 +195,42 @@ static void visit_load(struct cast_search *search, const struct code_move *move,
 	cast_values_arrive_in(search, move->value, &loaded);
 }
 
-// Static memory, or a pointer that is there.
-static void visit_variable(struct cast_search *search, const struct code_move *move, uint64_t pc)
+// A pointer in static memory is loaded.
+static void load_variable(struct cast_search *search, const struct code_move *move, uint64_t pc)
 {
 	const struct code_cast_visitor *visitor = search->visitor;
-	bool is_pointer = move->kind == MOVE_LOAD_VARIABLE;
 	struct cast_value value = { .since = pc + move->length,
-				    .container = { 0, move->target, is_pointer } };
+				    .container = { 0, move->target, true } };
 
-	if (is_pointer)
-		value.type = visitor->variable(visitor->context, move->target);
+	value.type = visitor->variable(visitor->context, move->target);
 	value.roles = value.type ? (uint8_t)cast_search_roles(search, value.type) : 0;
+	if (find_static_member(search, move->target, &value.origin.member))
+		value.origin.source = FROM_MEMBER;
+	cast_values_arrive_in(search, move->value, &value);
+}
+
+static void store_variable(struct cast_search *search, const struct code_move *move, uint64_t pc)
+{
+	struct cast_member member;
+
+	if (find_static_member(search, move->target, &member))
+		visit_store(search, move, pc, &member);
+}
+
+// The address of static memory: that of a struct, or in one.
+static void take_variable(struct cast_search *search, const struct code_move *move, uint64_t pc)
+{
+	struct cast_value value = { .since = pc + move->length,
+				    .container = { 0, move->target, false } };
+	struct cast_member member;
+
+	if (move->is_absolute && !search->visitor->is_fixed) {
+		value = (struct cast_value){ 0 };
+	} else if (find_static_member(search, move->target, &member)) {
+		value.type = member.holder;
+		value.inner = member.offset;
+		value.roles = CAST_HOLDER;
+	}
 	search->values[move->value] = value;
 }
 
@@ -284,8 +332,13 @@ void cast_instructions_visit(struct cast_search *search, const struct code_move 
 		visit_copy(search, move, pc);
 		break;
 	case MOVE_VARIABLE:
+		take_variable(search, move, pc);
+		break;
 	case MOVE_LOAD_VARIABLE:
-		visit_variable(search, move, pc);
+		load_variable(search, move, pc);
+		break;
+	case MOVE_STORE_VARIABLE:
+		store_variable(search, move, pc);
 		break;
 	case MOVE_ADDRESS:
 		visit_address(search, move, pc);

@@ -48,16 +48,6 @@ static heap_type_id void_pointer_of(const struct heap_types *types, heap_type_id
 	return is_void_pointer(types, &types->types[pointee]) ? pointee : HEAP_NO_TYPE;
 }
 
-// The struct that a pointer leads to; HEAP_NO_TYPE: it is none, or leads to none.
-static heap_type_id struct_of(const struct heap_types *types, heap_type_id id)
-{
-	heap_type_id pointee = heap_types_strip(types, heap_types_pointee(types, id));
-
-	return heap_types_has_members(&types->types[pointee]) && types->types[pointee].size > 0
-		       ? pointee
-		       : HEAP_NO_TYPE;
-}
-
 // True if values of a type have void pointers, or lead to arrays of these.
 // @param left  members that may still be looked at
 static bool has_void_pointer(const struct heap_types *types, heap_type_id id, int depth,
@@ -85,6 +75,9 @@ static bool has_void_pointer(const struct heap_types *types, heap_type_id id, in
 // Types of members have no place that is known, but their number in the snapshot's table.
 #define NUMBERED (UINT64_C(1) << 63)
 
+// Nor has any pointer need to have the type of what leads to static memory: that number is of the struct itself.
+#define LED_TO (UINT64_C(1) << 62)
+
 // The type that a place or number says.
 static heap_type_id type_of(const struct search *search, uint64_t type)
 {
@@ -93,14 +86,35 @@ static heap_type_id type_of(const struct search *search, uint64_t type)
 		       : module_type(search->module, type, &search->capture->snapshot.types);
 }
 
+// What a pointer of a type leads to.
+static heap_type_id pointee_of(const struct search *search, uint64_t type)
+{
+	return type & LED_TO ? (heap_type_id)(type & ~LED_TO)
+			     : heap_types_pointee(&search->capture->snapshot.types,
+						  type_of(search, type));
+}
+
+// The struct that a pointer leads to; HEAP_NO_TYPE: it is none, or leads to none.
+static heap_type_id struct_of(const struct search *search, uint64_t pointer)
+{
+	const struct heap_types *types = &search->capture->snapshot.types;
+	heap_type_id pointee = heap_types_strip(types, pointee_of(search, pointer));
+
+	return heap_types_has_members(&types->types[pointee]) && types->types[pointee].size > 0
+		       ? pointee
+		       : HEAP_NO_TYPE;
+}
+
 static unsigned find_roles(void *context, uint64_t place)
 {
 	struct search *search = context;
 	struct heap_types *types = &search->capture->snapshot.types;
-	heap_type_id type = type_of(search, place);
-	heap_type_id pointee = struct_of(types, type);
+	heap_type_id pointee = struct_of(search, place), type;
 	uint32_t left = MAX_MEMBERS;
 
+	if (place & LED_TO)
+		return has_void_pointer(types, pointee, 0, &left) ? CAST_HOLDER : 0;
+	type = type_of(search, place);
 	if (is_void_pointer(types, &types->types[heap_types_strip(types, type)]))
 		return CAST_VOID;
 	if (void_pointer_of(types, type) != HEAP_NO_TYPE)
@@ -154,14 +168,13 @@ static uint64_t find_pointer(const struct search *search, heap_type_id id, uint6
 static uint64_t find_member(void *context, uint64_t holder, uint32_t offset)
 {
 	const struct search *search = context;
-	const struct heap_types *types = &search->capture->snapshot.types;
 
-	return find_pointer(search, heap_types_pointee(types, type_of(search, holder)), offset);
+	return find_pointer(search, pointee_of(search, holder), offset);
 }
 
-static uint64_t find_variable(void *context, uint64_t address)
+// The type of the static variable at an address. @param offset  gets that of the address in it
+static heap_type_id variable_at(const struct search *search, uint64_t address, uint64_t *offset)
 {
-	const struct search *search = context;
 	const struct heap_dwarf_info *debug = &search->module->debug;
 	const struct heap_dwarf_variable *list = debug->variables;
 	uint32_t behind = heap_partition_point(
@@ -170,12 +183,32 @@ static uint64_t find_variable(void *context, uint64_t address)
 	heap_type_id type;
 
 	if (behind == 0)
-		return 0;
+		return HEAP_NO_TYPE;
 	type = search->module->type_map[list[behind - 1].type];
-	address -= list[behind - 1].address;
-	return address < heap_types_size(&search->capture->snapshot.types, type)
-		       ? find_pointer(search, type, address)
-		       : 0;
+	*offset = address - list[behind - 1].address;
+	return *offset < heap_types_size(&search->capture->snapshot.types, type) ? type
+										 : HEAP_NO_TYPE;
+}
+
+static uint64_t find_variable(void *context, uint64_t address)
+{
+	const struct search *search = context;
+	uint64_t offset = 0;
+
+	return find_pointer(search, variable_at(search, address, &offset), offset);
+}
+
+static uint64_t find_static(void *context, uint64_t address, uint32_t *inner)
+{
+	const struct search *search = context;
+	const struct heap_types *types = &search->capture->snapshot.types;
+	uint64_t offset = 0;
+	heap_type_id id = heap_types_strip(types, variable_at(search, address, &offset));
+
+	for (int depth = 0; depth < MAX_DEPTH && types->types[id].kind == HEAP_TYPE_ARRAY; depth++)
+		id = heap_types_strip(types, step_in(types, &types->types[id], &offset));
+	*inner = (uint32_t)offset;
+	return heap_types_has_members(&types->types[id]) && offset <= UINT32_MAX ? LED_TO | id : 0;
 }
 
 // Registers that cannot be mistaken for each other.
@@ -240,13 +273,14 @@ static heap_type_id pointer_at(const struct heap_types *types, heap_type_id hold
 static struct cast describe_holder(const struct search *search, const struct code_cast *found)
 {
 	struct heap_types *types = &search->capture->snapshot.types;
-	heap_type_id pointer = type_of(search, found->holder);
-	struct cast result = { .holder = struct_of(types, pointer), .offset = found->offset };
+	struct cast result = { .holder = struct_of(search, found->holder),
+			       .offset = found->offset };
+	heap_type_id pointer;
 
 	if (!found->is_element && result.holder != HEAP_NO_TYPE)
 		return result;
-	if (found->is_element)
-		pointer = pointer_at(types, result.holder, found->offset);
+	pointer = found->is_element ? pointer_at(types, result.holder, found->offset)
+				    : type_of(search, found->holder);
 	return (struct cast){ .holder = void_pointer_of(types, pointer) };
 }
 
@@ -259,7 +293,7 @@ static void describe_container(const struct search *search, const struct cast_co
 	cast->at = found->at;
 	cast->is_pointer = found->is_pointer;
 	if (found->holder)
-		cast->container = struct_of(types, type_of(search, found->holder));
+		cast->container = struct_of(search, found->holder);
 	if (found->holder && module_type_number(search->module, cast->container, types) == 0) {
 		cast->container = HEAP_NO_TYPE;
 		cast->at = 0;
@@ -284,7 +318,7 @@ static struct heap_error *add_cast(void *context, const struct code_cast *found)
 	struct heap_types *types = &search->capture->snapshot.types;
 	struct cast cast = describe_holder(search, found);
 
-	cast.target = struct_of(types, type_of(search, found->target));
+	cast.target = struct_of(search, found->target);
 	describe_container(search, &found->container, &cast);
 	if (search->found.count == MAX_CASTS ||
 	    module_type_number(search->module, cast.holder, types) == 0 ||
@@ -406,9 +440,18 @@ static struct heap_error *is_small(const struct module *module, bool *result)
 HEAP_MUST_CHECK
 static struct heap_error *find_in_code(struct search *search)
 {
-	const struct code_cast_visitor visitor = { read_code,     find_roles, find_member,
-						   find_variable, find_frame, add_cast,
-						   is_late,       search };
+	const struct code_cast_visitor visitor = {
+		.read = read_code,
+		.role = find_roles,
+		.member = find_member,
+		.variable = find_variable,
+		.statics = find_static,
+		.is_fixed = search->module->bias == 0,
+		.frame = find_frame,
+		.visit = add_cast,
+		.is_late = is_late,
+		.context = search,
+	};
 	bool is_wanted = false;
 	struct heap_error *error = is_small(search->module, &is_wanted);
 

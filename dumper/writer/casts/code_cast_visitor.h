@@ -39,6 +39,15 @@ struct code_cast_visitor {
 	uint64_t (*member)(void *context, uint64_t holder, uint32_t offset);
 	/** Likewise of a pointer in static memory, at an address in the file. */
 	uint64_t (*variable)(void *context, uint64_t address);
+	/**
+	 * Likewise of what leads to the struct in static memory that an address lies in, or to the element of an array of
+	 * structs; 0: there is none.
+	 *
+	 * @param inner  gets the offset of the address in the struct
+	 */
+	uint64_t (*statics)(void *context, uint64_t address, uint32_t *inner);
+	/** Code is at its address in the file: constants in it may be addresses of static memory. */
+	bool is_fixed;
 	/** Finds how far the value of a register is from the CFA. @return false if that is not known */
 	bool (*frame)(void *context, uint64_t pc, uint8_t reg, int64_t *distance);
 	/** Called for each cast; a place may be visited again and again. */

@@ -90,22 +90,40 @@ static bool is_anywhere(const struct cast *casts, size_t count, size_t i)
 	       (i + 1 == count || casts[i + 1].target != casts[i].target);
 }
 
+// Adds the casts of a member in a container. @return false: there are too many
+static bool add_within(const struct inference *inference, heap_type_id holder, uint64_t offset,
+		       const struct void_origin *origin, struct void_casts *result)
+{
+	size_t count;
+	const struct cast *casts = casts_find(&inference->casts, holder, offset, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		if (is_within(inference, &casts[i], origin) && !add(result, casts[i].target, 0))
+			return false;
+	}
+	for (size_t i = 0; i < count && result->count > 0; i++) {
+		if (is_anywhere(casts, count, i) &&
+		    !add(result, casts[i].target, VOID_CASTS_ANYWHERE))
+			return false;
+	}
+	return true;
+}
+
 struct void_casts void_casts_gather_within(const struct inference *inference, heap_type_id type,
 					   uint64_t offset, const struct void_origin *origin)
 {
+	const struct layouts *layouts = &inference->layouts;
 	struct void_casts result = { .count = 0 };
-	size_t count;
-	const struct cast *casts = casts_find(
-		&inference->casts, layouts_strip(&inference->layouts, type), offset, &count);
 
-	for (size_t i = 0; i < count; i++) {
-		if (is_within(inference, &casts[i], origin) && !add(&result, casts[i].target, 0))
+	for (int depth = 0; depth < MAX_DEPTH && type != HEAP_NO_TYPE && result.count == 0;
+	     depth++) {
+		heap_type_id holder = layouts_strip(layouts, type);
+
+		if (!add_within(inference, holder, offset, origin, &result))
 			return (struct void_casts){ .count = 0 };
-	}
-	for (size_t i = 0; i < count && result.count > 0; i++) {
-		if (is_anywhere(casts, count, i) &&
-		    !add(&result, casts[i].target, VOID_CASTS_ANYWHERE))
-			return (struct void_casts){ .count = 0 };
+		type = layouts_step_in(layouts, holder, &offset);
+		if (layouts_is_pointer(layouts, type))
+			break;
 	}
 	return result;
 }

@@ -150,6 +150,38 @@ static struct heap_error *follow(struct search *search, heap_object_id object)
 	return NULL;
 }
 
+uint32_t void_contexts_of_variable(const struct inference *inference,
+				   const struct heap_root_edge *edge, struct void_origin *origin)
+{
+	const struct layouts *layouts = &inference->layouts;
+	const struct heap_root *root = &inference->capture->snapshot.roots[edge->root];
+	heap_type_id type = layouts_strip(layouts, root->type);
+	uint64_t inner = edge->offset;
+
+	*origin = (struct void_origin){ .at = root->address, .root = edge->root };
+	if (layouts->types->types[type].kind == HEAP_TYPE_STRUCT &&
+	    layouts_step_in(layouts, type, &inner) != HEAP_NO_TYPE)
+		origin->at += edge->offset - inner;
+	return path(2, edge->root, origin->at);
+}
+
+// The variable itself is a container.
+HEAP_MUST_CHECK
+static struct heap_error *begin_in_variable(struct search *search,
+					    const struct heap_root_edge *edge)
+{
+	const struct inference *inference = search->inference;
+	const struct heap_root *root = &inference->capture->snapshot.roots[edge->root];
+	struct void_context *known;
+	struct void_origin origin;
+	uint32_t context;
+
+	if (!search->is_container[layouts_element(&inference->layouts, root->type)])
+		return NULL;
+	context = void_contexts_of_variable(inference, edge, &origin);
+	return require(search, context, 0, &origin, &known);
+}
+
 // Begins with what objects that are no containers, and variables, lead to.
 HEAP_MUST_CHECK
 static struct heap_error *begin(struct search *search)
@@ -171,8 +203,10 @@ static struct heap_error *begin(struct search *search)
 		uint32_t context = path(1, edge->root, edge->offset);
 		struct void_context *known;
 
-		if (root->type == HEAP_NO_TYPE ||
-		    !search->is_container[inference_type(inference, edge->target)])
+		if (root->type == HEAP_NO_TYPE)
+			continue;
+		HEAP_TRY(begin_in_variable(search, edge));
+		if (!search->is_container[inference_type(inference, edge->target)])
 			continue;
 		HEAP_TRY(require(search, context, 0,
 				 &(struct void_origin){ .at = root->address + edge->offset,

@@ -12,13 +12,16 @@
  *
  * The context of an object is the path of members from the nearest object or variable that is no container. The head of a
  * container, all of whose pointers lead to the nodes with void pointers, or to what many heads share, is one, too.
- * Nodes that lead to each other have one context. The functions that the containers on the path have, as those that free
+ * Nodes that lead to each other have one context. A table that is
+ * a variable itself has the variable. The functions that the containers on the path have, as those that free
  * keys and values, may handle what is in them.
  */
 
 #include "dumper/writer/infer/layout.h"
 #include "lib/base/array.h"
 #include "lib/base/hash_table.h"
+
+#include "lib/snapshot/snapshot.h"
 
 struct inference;
 
@@ -56,6 +59,14 @@ struct void_contexts {
 HEAP_MUST_CHECK
 struct heap_error *void_contexts_find(const struct inference *inference,
 				      const uint8_t *is_container, struct void_contexts *contexts);
+
+/**
+ * The context of void pointers that are in a variable themselves: the variable, or its outermost member.
+ *
+ * @param origin  gets where that is
+ */
+uint32_t void_contexts_of_variable(const struct inference *inference,
+				   const struct heap_root_edge *edge, struct void_origin *origin);
 
 /** The context with a hash; NULL: there is none. */
 const struct void_context *void_contexts_get(const struct void_contexts *contexts, uint32_t hash);

@@ -93,7 +93,9 @@ struct void_pointer {
 	uint64_t value; /**< address of the value, one element of an array */
 	/** From there to the element of an array in it that has the pointer; 0: the first, or none. */
 	uint64_t element;
-	heap_object_id holder, target;
+	heap_object_id holder;             /**< HEAP_NO_OBJECT: a variable... */
+	const struct heap_root_edge *edge; /**< ...from which this is the edge; NULL: none */
+	heap_object_id target;
 	bool is_sure;  /**< the name of its holder */
 	bool is_inner; /**< it leads into the middle of its target */
 };

@@ -98,8 +98,13 @@ static uint64_t read_callback(const struct void_search *search, const struct voi
 // The context of a pointer as a callback of its place; 0 if it has none.
 static uint64_t read_context(const struct void_search *search, const struct void_pointer *pointer)
 {
-	uint32_t context = search->contexts.of ? search->contexts.of[pointer->holder] : 0;
+	struct void_origin origin;
+	uint32_t context = 0;
 
+	if (search->contexts.of)
+		context = pointer->edge ? void_contexts_of_variable(search->inference,
+								    pointer->edge, &origin)
+					: search->contexts.of[pointer->holder];
 	return context ? VOID_CONTEXT | context : 0;
 }
 

@@ -13,14 +13,23 @@ enum {
 	MAX_INDEXED = 512,   // bytes of an array in which each index may have a meaning of its own
 };
 
-// Values of a type in an object.
+// Values of a type in an object, or of a variable.
 struct values {
-	heap_object_id object;
+	heap_object_id object; // HEAP_NO_OBJECT: they are of a variable
 	heap_type_id type;
+	uint64_t address;
 	uint64_t start, end; // in the object
-	uint32_t edge;       // the first one that is not before them
+	uint32_t edge;       // the first one of the object that is not before them
 	bool is_sure;
 	bool is_thin; // a template names what all of its void pointers lead to
+	const struct heap_root_edge *root_edge; // of a variable: the one that is visited
+};
+
+// A pointer among values.
+struct held_pointer {
+	uint64_t offset; // behind their start
+	heap_object_id target;
+	uint32_t interior; // of the target
 };
 
 // The offset of the first one, if a pointer is in one of several elements of an array. Of a flexible array
@@ -121,8 +130,7 @@ static uint64_t value_address(const struct void_search *search, const struct val
 
 	if (!layouts_is_flexible(layouts, values->type) && size > 0)
 		first = offset - offset % size;
-	return objects_address(&search->inference->capture->objects, values->object) +
-	       values->start + first;
+	return values->address + first;
 }
 
 // Where in its value a void pointer is: see struct void_pointer.
@@ -148,7 +156,41 @@ static struct location locate(const struct inference *inference, const struct va
 	return result;
 }
 
-// Visits the void pointers of values.
+// Visits a pointer among values if it is void.
+HEAP_MUST_CHECK
+static struct heap_error *visit_pointer(struct void_search *search, const struct values *values,
+					const struct heap_repetition *repetition,
+					const struct held_pointer *pointer, void_visitor *visit)
+{
+	struct inference *inference = search->inference;
+	uint64_t address = values->address + pointer->offset, value;
+	uint32_t first, behind;
+	const struct heap_slots *slots =
+		heap_repetition_slots_at(repetition, pointer->offset, &first, &behind);
+	struct location at;
+
+	if (!slots || !are_void(inference, slots, first, behind))
+		return NULL;
+	value = value_address(search, values, pointer->offset);
+	at = locate(inference, values, pointer->offset, address - value);
+	return visit(search,
+		     &(struct void_pointer){
+			     values->type,
+			     at.offset,
+			     at.exact,
+			     at.length,
+			     value,
+			     address - at.offset - value,
+			     values->object,
+			     values->root_edge,
+			     pointer->target,
+			     values->is_sure,
+			     !layouts_is_start(pointer->interior -
+					       inference_prefix(inference, pointer->target)),
+		     });
+}
+
+// Visits the void pointers of values in an object.
 HEAP_MUST_CHECK
 static struct heap_error *visit_values(struct void_search *search, const struct values *values,
 				       void_visitor *visit)
@@ -164,37 +206,16 @@ static struct heap_error *visit_values(struct void_search *search, const struct 
 		end = values->start + MAX_FLEXIBLE;
 	HEAP_TRY(heap_repetitions_find(&inference->repetitions, values->type, &repetition));
 	for (uint32_t i = values->edge; i < snapshot->edge_first[values->object + 1]; i++) {
-		uint64_t offset = snapshot->edge_slot[i] * UINT64_C(8), value, address;
-		heap_object_id target = snapshot->edge_target[i];
-		const struct heap_slots *slots;
-		struct location at;
-		uint32_t first, behind;
+		uint64_t offset = snapshot->edge_slot[i] * UINT64_C(8);
 
 		progress_step();
 		if (offset >= end)
 			break;
-		offset -= values->start;
-		slots = heap_repetition_slots_at(repetition, offset, &first, &behind);
-		if (!slots || !are_void(inference, slots, first, behind))
-			continue;
-		address = objects_address(&inference->capture->objects, values->object) +
-			  values->start + offset;
-		value = value_address(search, values, offset);
-		at = locate(inference, values, offset, address - value);
-		HEAP_TRY(visit(search,
-			       &(struct void_pointer){
-				       values->type,
-				       at.offset,
-				       at.exact,
-				       at.length,
-				       value,
-				       address - at.offset - value,
-				       values->object,
-				       target,
-				       values->is_sure,
-				       !layouts_is_start(snapshot->edge_interior[i] -
-							 inference_prefix(inference, target)),
-			       }));
+		HEAP_TRY(visit_pointer(search, values, repetition,
+				       &(struct held_pointer){ offset - values->start,
+							       snapshot->edge_target[i],
+							       snapshot->edge_interior[i] },
+				       visit));
 	}
 	return NULL;
 }
@@ -228,6 +249,7 @@ static struct heap_error *visit_objects(struct void_search *search, void_visitor
 {
 	struct inference *inference = search->inference;
 	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	const struct objects *objects = &inference->capture->objects;
 	size_t types = inference->layouts.types->count;
 	CLEANUP(holders_deinit) struct holders holders = { 0 };
 
@@ -238,15 +260,62 @@ static struct heap_error *visit_objects(struct void_search *search, void_visitor
 	for (heap_object_id i = holders_next(&holders, 0); i < holders.objects;
 	     i = holders_next(&holders, i + 1)) {
 		uint64_t prefix = inference_prefix(inference, i);
-
 		heap_type_id type = inference_type(inference, i);
 
 		HEAP_TRY(visit_values(
 			search,
-			&(struct values){ i, type, prefix, prefix + inference_size(inference, i),
+			&(struct values){ i, type, objects_address(objects, i) + prefix, prefix,
+					  prefix + inference_size(inference, i),
 					  heap_edge_from(snapshot, i, prefix),
 					  names_is_sure(&inference->capture->names, i),
-					  is_thin(inference, type) },
+					  is_thin(inference, type), NULL },
+			visit));
+	}
+	return NULL;
+}
+
+// Finds out if a static variable has structs with void pointers. Variables that are void pointers themselves have nothing
+// in common.
+HEAP_MUST_CHECK
+static struct heap_error *find_voids_of(struct void_search *search, const struct heap_root *root,
+					bool *result)
+{
+	const struct layouts *layouts = &search->inference->layouts;
+	heap_type_id type =
+		root->kind == HEAP_ROOT_LOCAL ? HEAP_NO_TYPE : layouts_element(layouts, root->type);
+
+	*result = false;
+	return type == HEAP_NO_TYPE || layouts_is_pointer(layouts, type)
+		       ? NULL
+		       : find_voids(search, type, result);
+}
+
+// Visits those of static variables, whose tables may be the only way to what the program keeps.
+HEAP_MUST_CHECK
+static struct heap_error *visit_variables(struct void_search *search, void_visitor *visit)
+{
+	struct inference *inference = search->inference;
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+
+	for (uint64_t i = 0; i < snapshot->root_edge_count && !progress_is_late(); i++) {
+		const struct heap_root_edge *edge = &snapshot->root_edges[i];
+		const struct heap_root *root = &snapshot->roots[edge->root];
+		struct root_value value;
+		bool has_voids;
+
+		HEAP_TRY(find_voids_of(search, root, &has_voids));
+		if (!has_voids)
+			continue;
+		HEAP_TRY(inference_root_value(inference, root, &value));
+		if (value.type == HEAP_NO_TYPE ||
+		    !held_parts_has(inference->held, &value.held, edge->offset))
+			continue;
+		HEAP_TRY(visit_pointer(
+			search,
+			&(struct values){ HEAP_NO_OBJECT, value.type, root->address, 0, root->size,
+					  0, true, is_thin(inference, value.type), edge },
+			value.repetition,
+			&(struct held_pointer){ edge->offset, edge->target, edge->interior },
 			visit));
 	}
 	return NULL;
@@ -256,8 +325,10 @@ struct heap_error *void_visits_all(struct void_search *search, void_visitor *vis
 {
 	struct inference *inference = search->inference;
 	const struct pools *pools = &inference->pools;
+	const struct objects *objects = &inference->capture->objects;
 	bool has_voids;
 
+	HEAP_TRY(visit_variables(search, visit));
 	if (search->has_holders)
 		HEAP_TRY(visit_objects(search, visit));
 	for (uint32_t i = 0; i < pools->count && !progress_is_late(); i++) {
@@ -267,12 +338,14 @@ struct heap_error *void_visits_all(struct void_search *search, void_visitor *vis
 		HEAP_TRY(find_voids(search, part->type, &has_voids));
 		if (!has_voids)
 			continue;
-		HEAP_TRY(visit_values(search,
-				      &(struct values){ part->object, part->type, part->offset,
-							part->offset + size,
-							pools_first_edge(pools, i), false,
-							is_thin(inference, part->type) },
-				      visit));
+		HEAP_TRY(visit_values(
+			search,
+			&(struct values){ part->object, part->type,
+					  objects_address(objects, part->object) + part->offset,
+					  part->offset, part->offset + size,
+					  pools_first_edge(pools, i), false,
+					  is_thin(inference, part->type), NULL },
+			visit));
 	}
 	return NULL;
 }

@@ -2,7 +2,7 @@
 #ifndef VOID_VISITS_H
 #define VOID_VISITS_H
 
-/** Visits the void pointers of objects, and of the parts of pools. Types that have none are passed over. */
+/** Visits the void pointers of objects, of the parts of pools, and of static variables. Types that have none are passed over. */
 
 #include "dumper/writer/infer/void_pointers/void_places.h"
 
