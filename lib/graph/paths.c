@@ -36,6 +36,8 @@ struct level {
 // referrers of a level are found by a pass over all edges.
 struct search {
 	struct heap_graph *graph;
+	struct heap_graph
+		*nodes; // that is searched: the same, or one in which parts of pools are objects
 	const struct heap_path_limits *limits;
 	uint32_t *next_edge;  // [objects] edge that leads on; UINT32_MAX: not visited
 	uint32_t *cost;       // [objects] of all edges from it on
@@ -44,10 +46,41 @@ struct search {
 	struct level level;
 };
 
-static bool is_allowed(const struct search *search, uint32_t edge)
+// The snapshot's edge that one of the nodes is; UINT32_MAX: it leads from a pool to its part, or back.
+static uint32_t origin_of(const struct search *search, uint32_t edge)
+{
+	const struct heap_divided *divided = search->limits->divided;
+
+	return divided ? heap_divided_edge(divided, edge) : edge;
+}
+
+// Where in a block a node begins.
+static uint64_t start_of(const struct search *search, heap_node_id node)
+{
+	const struct heap_divided *divided = search->limits->divided;
+	const struct heap_part *part = divided ? heap_divided_part(divided, node) : NULL;
+
+	return part ? part->offset : 0;
+}
+
+static uint32_t edge_cost(const struct search *search, uint32_t edge)
+{
+	const struct heap_snapshot *snapshot = search->graph->snapshot;
+	uint32_t origin = origin_of(search, edge);
+	uint64_t start = start_of(search, search->nodes->snapshot->edge_target[edge]);
+
+	return origin == UINT32_MAX ? 0
+				    : cost_of(snapshot->edge_interior[origin] - (uint32_t)start,
+					      snapshot->edge_flags[origin]);
+}
+
+static bool is_allowed(const struct search *search, uint32_t nodes_edge)
 {
 	const struct heap_path_limits *limits = search->limits;
+	uint32_t edge = origin_of(search, nodes_edge);
 
+	if (edge == UINT32_MAX)
+		return true;
 	return (!limits->typed_only ||
 		(search->graph->snapshot->edge_flags[edge] & HEAP_EDGE_TYPED)) &&
 	       !(limits->no_edge && heap_bit_get(limits->no_edge, edge));
@@ -81,14 +114,12 @@ HEAP_MUST_CHECK
 static struct heap_error *offer_referrer(const struct search *search, heap_object_id holder,
 					 uint32_t edge, struct level *next)
 {
-	const struct heap_snapshot *snapshot = search->graph->snapshot;
 	uint32_t best = search->next_edge[holder];
 	uint32_t cost;
 
 	if (heap_bit_get(search->settled, holder) || !is_allowed(search, edge))
 		return NULL;
-	cost = search->cost[snapshot->edge_target[edge]] +
-	       cost_of(snapshot->edge_interior[edge], snapshot->edge_flags[edge]);
+	cost = search->cost[search->nodes->snapshot->edge_target[edge]] + edge_cost(search, edge);
 	if (best != UINT32_MAX &&
 	    (search->cost[holder] < cost || (search->cost[holder] == cost && best < edge)))
 		return NULL;
@@ -100,7 +131,7 @@ static struct heap_error *offer_referrer(const struct search *search, heap_objec
 HEAP_MUST_CHECK
 static struct heap_error *follow_reverse(const struct search *search, struct level *next)
 {
-	const struct heap_graph *graph = search->graph;
+	const struct heap_graph *graph = search->nodes;
 	const struct level *level = &search->level;
 
 	for (size_t i = 0; i < level->count; i++) {
@@ -139,7 +170,7 @@ HEAP_MUST_CHECK
 static struct heap_error *search_piece(void *context, size_t number)
 {
 	const struct pass *pass = context;
-	const struct heap_graph *graph = pass->search->graph;
+	const struct heap_graph *graph = pass->search->nodes;
 	const struct heap_snapshot *snapshot = graph->snapshot;
 	heap_object_id source = (heap_object_id)number * PIECE;
 	heap_object_id end =
@@ -168,7 +199,7 @@ static struct heap_error *join(const struct pass *pass, size_t pieces, struct le
 HEAP_MUST_CHECK
 static struct heap_error *follow_by_pass(struct search *search, struct level *next)
 {
-	size_t pieces = ((size_t)search->graph->snapshot->object_count + PIECE - 1) / PIECE;
+	size_t pieces = ((size_t)search->nodes->snapshot->object_count + PIECE - 1) / PIECE;
 	CLEANUP_FREE struct level *found = calloc(pieces + 1, sizeof(*found));
 	struct pass pass = { search, found };
 	const struct level *level = &search->level;
@@ -176,7 +207,7 @@ static struct heap_error *follow_by_pass(struct search *search, struct level *ne
 
 	if (!found)
 		return heap_error_out_of_memory();
-	search->graph->passes++;
+	search->nodes->passes++;
 	for (size_t i = 0; i < level->count; i++)
 		heap_bit_set(search->is_in_level, level->objects[i]);
 	error = heap_parallel_run(pieces, search_piece, &pass);
@@ -195,9 +226,9 @@ static struct heap_error *follow_by_pass(struct search *search, struct level *ne
 static void offer_root_edge(const struct search *search, uint64_t index, uint64_t *best,
 			    uint64_t *root_edge)
 {
-	const struct heap_snapshot *snapshot = search->graph->snapshot;
-	const struct heap_root_edge *edge = &snapshot->root_edges[index];
-	uint64_t rank = heap_root_rank(search->graph, &snapshot->roots[edge->root]);
+	const struct heap_root_edge *edge = &search->nodes->snapshot->root_edges[index];
+	const struct heap_root *root = &search->graph->snapshot->roots[edge->root];
+	uint64_t rank = heap_root_rank(search->graph, root);
 	uint64_t offer =
 		(rank << 48) + search->cost[edge->target] + cost_of(edge->interior, edge->flags);
 
@@ -211,7 +242,7 @@ static void offer_root_edge(const struct search *search, uint64_t index, uint64_
 // Finds the best root edge into the level. @return false if there is none
 static bool find_best_root_edge(const struct search *search, uint64_t *root_edge)
 {
-	const struct heap_graph *graph = search->graph;
+	const struct heap_graph *graph = search->nodes;
 	const struct heap_snapshot *snapshot = graph->snapshot;
 	uint64_t best = UINT64_MAX;
 
@@ -233,7 +264,7 @@ static bool find_best_root_edge(const struct search *search, uint64_t *root_edge
 HEAP_MUST_CHECK
 static struct heap_error *follow(struct search *search, struct level *next)
 {
-	struct heap_graph *graph = search->graph;
+	struct heap_graph *graph = search->nodes;
 
 	if (!graph->in_first && graph->passes >= HEAP_GRAPH_PASSES)
 		HEAP_TRY(heap_graph_need_reverse(graph));
@@ -249,7 +280,7 @@ static void level_deinit(struct level *level)
 HEAP_MUST_CHECK
 static struct heap_error *find_root_edge(struct search *search, uint64_t *root_edge)
 {
-	const struct heap_graph *graph = search->graph;
+	const struct heap_graph *graph = search->nodes;
 	CLEANUP(level_deinit) struct level next = { 0 };
 	uint64_t settled = 0, reported = 0;
 
@@ -277,23 +308,25 @@ static struct heap_error *find_root_edge(struct search *search, uint64_t *root_e
 // Follows the path that was found twice: to count its edges, and to copy them.
 HEAP_MUST_CHECK
 static struct heap_error *copy_path(const struct search *search, uint64_t root_edge,
-				    heap_object_id object, struct heap_path *result)
+				    heap_node_id object, struct heap_path *result)
 {
-	const struct heap_snapshot *snapshot = search->graph->snapshot;
-	heap_object_id start = snapshot->root_edges[root_edge].target;
+	const struct heap_snapshot *nodes = search->nodes->snapshot;
+	heap_node_id start = nodes->root_edges[root_edge].target;
 	struct heap_path path = { .root_edge = root_edge };
+	size_t most = 1;
 
-	for (heap_object_id at = start; at != object;
-	     at = snapshot->edge_target[search->next_edge[at]])
-		path.count++;
-	path.edges = malloc((path.count + 1) * sizeof(*path.edges));
+	for (heap_node_id at = start; at != object; at = nodes->edge_target[search->next_edge[at]])
+		most++;
+	path.edges = malloc(most * sizeof(*path.edges));
 	if (!path.edges)
 		return heap_error_out_of_memory();
+	for (heap_node_id at = start; at != object;
+	     at = nodes->edge_target[search->next_edge[at]]) {
+		uint32_t origin = origin_of(search, search->next_edge[at]);
 
-	uint32_t *edge = path.edges;
-
-	for (heap_object_id at = start; at != object; at = snapshot->edge_target[*edge++])
-		*edge = search->next_edge[at];
+		if (origin != UINT32_MAX)
+			path.edges[path.count++] = origin;
+	}
 	*result = path;
 	return NULL;
 }
@@ -303,11 +336,13 @@ static void search_deinit(struct search *search)
 	level_deinit(&search->level);
 }
 
-struct heap_error *heap_path_find_within(struct heap_graph *graph, heap_object_id object,
+struct heap_error *heap_path_find_within(struct heap_graph *graph, heap_node_id object,
 					 const struct heap_path_limits *limits,
 					 struct heap_path *result)
 {
-	size_t objects = (size_t)graph->snapshot->object_count + 1;
+	struct heap_graph *nodes =
+		limits->divided && limits->divided->graph ? limits->divided->graph : graph;
+	size_t objects = (size_t)nodes->snapshot->object_count + 1;
 	CLEANUP_COLUMN uint32_t *next_edge = NULL;
 	CLEANUP_COLUMN uint32_t *cost = NULL;
 	CLEANUP_COLUMN uint8_t *settled = NULL;
@@ -321,7 +356,9 @@ struct heap_error *heap_path_find_within(struct heap_graph *graph, heap_object_i
 	HEAP_TRY(heap_column_create(objects / 8 + 1, 1, &is_in_level));
 
 	CLEANUP(search_deinit)
-	struct search search = { graph, limits, next_edge, cost, settled, is_in_level, { 0 } };
+	struct search search = {
+		graph, nodes, limits, next_edge, cost, settled, is_in_level, { 0 }
+	};
 
 	memset(next_edge, 0xff, objects * sizeof(*next_edge));
 	HEAP_TRY(add_to_level(&search.level, object));
@@ -368,9 +405,14 @@ static void forbid(const struct heap_graph *graph, heap_object_id object,
 	}
 }
 
+static heap_object_id block_of(const struct heap_path_limits *limits, heap_node_id node)
+{
+	return limits->divided ? heap_divided_block(limits->divided, node) : node;
+}
+
 // Finds paths of one quality.
 HEAP_MUST_CHECK
-static struct heap_error *find_of_quality(struct heap_graph *graph, heap_object_id object,
+static struct heap_error *find_of_quality(struct heap_graph *graph, heap_node_id object,
 					  const struct heap_path_limits *limits, size_t limit,
 					  struct heap_path *result, size_t *count)
 {
@@ -384,7 +426,8 @@ static struct heap_error *find_of_quality(struct heap_graph *graph, heap_object_
 		}
 		if (error)
 			return error;
-		forbid(graph, object, &result[(*count)++], (uint8_t *)(uintptr_t)limits->no_edge,
+		forbid(graph, block_of(limits, object), &result[(*count)++],
+		       (uint8_t *)(uintptr_t)limits->no_edge,
 		       (uint8_t *)(uintptr_t)limits->no_root_edge);
 	}
 	return NULL;
@@ -416,9 +459,9 @@ static struct heap_error *is_held_by_types(const struct heap_graph *graph, heap_
 	return error;
 }
 
-struct heap_error *heap_paths_find(struct heap_graph *graph, heap_object_id object,
-				   const uint8_t *no_edge, size_t limit, struct heap_path *result,
-				   size_t *count)
+struct heap_error *heap_paths_find(struct heap_graph *graph, const struct heap_divided *divided,
+				   heap_node_id object, const uint8_t *no_edge, size_t limit,
+				   struct heap_path *result, size_t *count)
 {
 	size_t edge_bytes = (size_t)graph->snapshot->edge_count / 8 + 1;
 	CLEANUP_COLUMN uint8_t *edges = NULL;
@@ -432,9 +475,9 @@ struct heap_error *heap_paths_find(struct heap_graph *graph, heap_object_id obje
 	if (no_edge)
 		memcpy(edges, no_edge, edge_bytes);
 
-	struct heap_path_limits limits = { true, edges, root_edges };
+	struct heap_path_limits limits = { divided, true, edges, root_edges };
 
-	error = is_held_by_types(graph, object, &by_types);
+	error = is_held_by_types(graph, block_of(&limits, object), &by_types);
 	if (!error && by_types)
 		error = find_of_quality(graph, object, &limits, limit, result, &found);
 	limits.typed_only = false;

@@ -12,7 +12,7 @@
  * pointers and those into the middle of an object; then the one by the first pointers.
  */
 
-#include "lib/graph/graph.h"
+#include "lib/graph/divided.h"
 
 struct heap_path {
 	uint64_t root_edge; /**< in snapshot->root_edges */
@@ -31,8 +31,13 @@ HEAP_MUST_CHECK
 struct heap_error *heap_path_find(struct heap_graph *graph, heap_object_id object,
 				  struct heap_path *result);
 
-/** Limits of a search. */
+/** How a search is done. */
 struct heap_path_limits {
+	/**
+	 * Of the same snapshot: a path that leads into a part of a pool leads out of that part, and the object may be a
+	 * part. NULL: it may leave a pool by any pointer.
+	 */
+	const struct heap_divided *divided;
 	bool typed_only;             /**< only by pointers of typed objects and variables */
 	const uint8_t *no_edge;      /**< a bit per edge that no path may use; or NULL */
 	const uint8_t *no_root_edge; /**< the same for root edges */
@@ -40,7 +45,7 @@ struct heap_path_limits {
 
 /** The same among paths within limits. */
 HEAP_MUST_CHECK
-struct heap_error *heap_path_find_within(struct heap_graph *graph, heap_object_id object,
+struct heap_error *heap_path_find_within(struct heap_graph *graph, heap_node_id object,
 					 const struct heap_path_limits *limits,
 					 struct heap_path *result);
 
@@ -48,15 +53,16 @@ struct heap_error *heap_path_find_within(struct heap_graph *graph, heap_object_i
  * Finds up to @p limit paths to an object, each by another referrer: typed ones first, then the
  * others, of both the shortest first.
  *
+ * @param divided  see struct heap_path_limits, or NULL
  * @param no_edge  a bit per edge that no path may use, or NULL
  * @param result   [limit] filled from its start; the caller frees each by heap_path_deinit()
  * @param count    gets their number
  * @return NULL, also if there is none; HEAP_ERROR_MEMORY, HEAP_ERROR_INTERRUPTED
  */
 HEAP_MUST_CHECK
-struct heap_error *heap_paths_find(struct heap_graph *graph, heap_object_id object,
-				   const uint8_t *no_edge, size_t limit, struct heap_path *result,
-				   size_t *count);
+struct heap_error *heap_paths_find(struct heap_graph *graph, const struct heap_divided *divided,
+				   heap_node_id object, const uint8_t *no_edge, size_t limit,
+				   struct heap_path *result, size_t *count);
 
 /**
  * Marks edges that leave objects of a type, or of a class that has it as a base, by one of its

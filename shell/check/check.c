@@ -196,16 +196,19 @@ HEAP_MUST_CHECK
 static struct heap_error *find_path(struct session *session, heap_object_id object,
 				    const char **result)
 {
-	static const struct heap_path_limits typed = { .typed_only = true };
+	struct heap_path_limits limits = { .typed_only = true };
 	CLEANUP(heap_path_deinit) struct heap_path path = { 0 };
 	struct heap_error *error;
 
 	*result = "";
 	HEAP_TRY(session_edges(session));
-	error = heap_path_find_within(session->graph, object, &typed, &path);
+	HEAP_TRY(session_divided(session));
+	limits.divided = session->divided;
+	error = heap_path_find_within(session->graph, object, &limits, &path);
 	if (is_absent(error)) {
 		heap_error_destroy(error);
-		error = heap_path_find(session->graph, object, &path);
+		limits.typed_only = false;
+		error = heap_path_find_within(session->graph, object, &limits, &path);
 	}
 	if (is_absent(error)) {
 		heap_error_destroy(error);

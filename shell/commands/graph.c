@@ -339,18 +339,20 @@ static struct heap_error *locate_target(struct session *session, const char *wor
 	return session_pointers(session);
 }
 
-// Finds up to @p limit paths to an object, and loads the columns that describe them.
+// Finds up to @p limit paths to an object, or to the part of a pool that is meant, and loads the columns that describe them.
 // @param paths  gets *@p count paths, the caller's; none after an error
 HEAP_MUST_CHECK
-static struct heap_error *find_paths(struct session *session, heap_object_id object,
+static struct heap_error *find_paths(struct session *session, const struct operand *operand,
 				     const uint8_t *avoided, size_t limit, struct heap_path *paths,
 				     size_t *count)
 {
 	struct heap_error *error;
 
-	HEAP_TRY(heap_paths_find(session->graph, object, avoided, limit, paths, count));
+	HEAP_TRY(session_divided(session));
+	HEAP_TRY(heap_paths_find(session->graph, session->divided, operand_node(session, operand),
+				 avoided, limit, paths, count));
 	error = *count ? path_load(session, paths, *count)
-		       : describe_load_around(session, &object, 1);
+		       : describe_load_around(session, &operand->object, 1);
 	for (size_t i = 0; error && i < *count; i++)
 		heap_path_deinit(&paths[i]);
 	return error;
@@ -401,7 +403,7 @@ static enum command_status path_run(struct session *session, int argc, char **ar
 		return command_fail(session, error);
 	if (operand.object == HEAP_NO_OBJECT)
 		return show_root_paths(session, argv[1], &operand);
-	error = find_paths(session, operand.object, avoided, several ? limit : 1, paths, &count);
+	error = find_paths(session, &operand, avoided, several ? limit : 1, paths, &count);
 	if (error)
 		return command_fail(session, error);
 	if (count == 0)
@@ -417,7 +419,8 @@ const struct command path_command = {
 	.summary = "a shortest path from a root to an object",
 	.details =
 		"A path of typed pointers is preferred to others, a shorter one to a longer\n"
-		"one, and among paths of one length one from a named variable. --all shows\n"
+		"one, and among paths of one length one from a named variable. A path into a\n"
+		"part of a pool, or an element of a slab, leads out of that. --all shows\n"
 		"several, each by another holder of the object: N, or up to 1,000; --avoid\n"
 		"leaves out pointers in a field. For a variable itself (&name, or a struct) the\n"
 		"paths are its own pointers.\n"

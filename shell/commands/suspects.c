@@ -24,40 +24,6 @@ enum {
 	DEFAULT_SHARE = 10, // per cent of the heap
 };
 
-// Finds a path to a part of a pool: of the pointers to the pool, only those into the part count.
-HEAP_MUST_CHECK
-static struct heap_error *find_path_to_part(struct session *session, heap_node_id node,
-					    struct heap_path *path, size_t *count)
-{
-	const struct heap_snapshot *snapshot = session->snapshot;
-	heap_object_id pool = heap_divided_block(session->divided, node);
-	uint8_t *no_edge = session_allocate(session, (size_t)snapshot->edge_count / 8 + 1);
-	uint8_t *no_root_edge = session_allocate(session, snapshot->root_edge_count / 8 + 1);
-	struct heap_path_limits limits = { .no_edge = no_edge, .no_root_edge = no_root_edge };
-	struct heap_error *error;
-
-	if (!no_edge || !no_root_edge)
-		return heap_error_out_of_memory();
-	for (uint32_t i = 0; i < snapshot->edge_count; i++) {
-		if (snapshot->edge_target[i] == pool &&
-		    heap_divided_node(session->divided, pool, snapshot->edge_interior[i]) != node)
-			heap_bit_set(no_edge, i);
-	}
-	for (uint64_t i = 0; i < snapshot->root_edge_count; i++) {
-		const struct heap_root_edge *edge = &snapshot->root_edges[i];
-
-		if (edge->target == pool &&
-		    heap_divided_node(session->divided, pool, edge->interior) != node)
-			heap_bit_set(no_root_edge, i);
-	}
-	error = heap_path_find_within(session->graph, pool, &limits, path);
-	*count = error ? 0 : 1;
-	if (!error || heap_error_code(error) != HEAP_ERROR_ABSENT)
-		return error;
-	heap_error_destroy(error);
-	return NULL;
-}
-
 HEAP_MUST_CHECK
 static struct heap_error *print_path_to(struct session *session, const struct heap_suspect *suspect)
 {
@@ -66,10 +32,8 @@ static struct heap_error *print_path_to(struct session *session, const struct he
 
 	if (suspect->kind == HEAP_SUSPECT_LEAKED)
 		return NULL;
-	if (heap_divided_part(session->divided, suspect->example))
-		HEAP_TRY(find_path_to_part(session, suspect->example, &path, &count));
-	else
-		HEAP_TRY(heap_paths_find(session->graph, suspect->example, NULL, 1, &path, &count));
+	HEAP_TRY(heap_paths_find(session->graph, session->divided, suspect->example, NULL, 1, &path,
+				 &count));
 	if (count == 0)
 		return NULL;
 	path_print(session, "path", &path, "   ");

@@ -195,9 +195,10 @@ static struct heap_error *write_paths(struct writing *writing, heap_object_id ob
 	struct session *session = writing->session;
 	struct heap_path paths[MAX_PATHS];
 	size_t count = 0;
-	struct heap_error *error = writing->large ? find_path(writing, object, paths, &count)
-						  : heap_paths_find(session->graph, object, NULL,
-								    MAX_PATHS, paths, &count);
+	struct heap_error *error =
+		writing->large ? find_path(writing, object, paths, &count)
+			       : heap_paths_find(session->graph, session->divided, object, NULL,
+						 MAX_PATHS, paths, &count);
 
 	output_open_array(session->output, "paths");
 	for (size_t i = 0; i < count; i++) {

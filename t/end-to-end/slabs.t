@@ -35,6 +35,19 @@ struct node at 0x…, part of the struct node[64] at 0x… is:
     └─[3] of struct node *[32] at 0x…, which is:
       └─the global variable table (slabs.c:45, slabs)
 END
+    # A path that leads into one element leads out of that.
+    my @wrong;
+    for my $number (0 .. 63) {
+        my $to = sprintf '%#x', hex($slab->{address}) + $number * $node;
+        my $into;
+        for my $step (@{ Heapsh::ask_json($file, 'path', $to) }) {
+            my ($from) = ($step->{field} // '') =~ /^\[(\d+)\]\.next$/;
+            push @wrong, "$to: into $into, out of $from" if defined $from && $from != $into;
+            $into = $step->{interior} / $node if defined $step->{interior};
+        }
+        push @wrong, "$to: at $into" if $into != $number;
+    }
+    is join("\n", @wrong), '', "$how: paths lead through elements";
     my $shown = $ask->('show', sprintf '%#x', hex($slab->{address}) + 60 * $node);
     like $shown, qr/^struct node at 0x[0-9a-f]+, $node B, type by/, "$how: show of an element";
     like $shown, qr/^  next = struct node at 0x[0-9a-f]+, element of a slab$/m, "$how: ... and of its pointers";

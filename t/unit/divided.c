@@ -3,6 +3,7 @@
 #include "t/unit/unit.h"
 
 #include "lib/graph/divided.h"
+#include "lib/graph/paths.h"
 #include "lib/graph/root_sizes.h"
 #include "t/unit/graph_model.h"
 
@@ -231,6 +232,52 @@ static void stale_words_hold_no_parts(void **state)
 	model_deinit(&model);
 }
 
+// Of a path to a node, the root edge; of a page's path through blocks alone, any pointer to the page will do.
+static uint64_t root_edge_of(struct heap_graph *blocks, const struct heap_divided *divided,
+			     heap_node_id node, size_t length)
+{
+	struct heap_path path;
+	struct heap_path_limits limits = { .divided = divided };
+	uint64_t result;
+
+	assert_null(heap_path_find_within(blocks, node, &limits, &path));
+	assert_int_equal(path.count, length);
+	result = path.root_edge;
+	heap_path_deinit(&path);
+	return result;
+}
+
+static void paths_leave_the_part_that_they_lead_to(void **state)
+{
+	struct heap_snapshot model;
+	struct heap_divided *divided;
+	struct heap_graph *blocks;
+	struct heap_path paths[ROOTS];
+	size_t count;
+
+	(void)state;
+	make_page(&model);
+	divided = divide(&model);
+	blocks = model_graph(&model);
+	assert_int_equal(root_edge_of(blocks, NULL, NAME, 1), SLABS);
+	assert_int_equal(root_edge_of(blocks, divided, NAME, 1), TABLE);
+	assert_int_equal(root_edge_of(blocks, divided, PAGE, 0), SLABS);
+	assert_int_equal(root_edge_of(blocks, divided, OBJECTS + 1, 0), FREE);
+	assert_null(heap_paths_find(blocks, divided, NAME, NULL, ROOTS, paths, &count));
+	assert_int_equal(count, 1);
+	assert_int_equal(paths[0].root_edge, TABLE);
+	heap_path_deinit(&paths[0]);
+	// Where nothing leads to the part, it is reached by its pool.
+	model.root_edges[TABLE].interior = 0;
+	heap_divided_destroy(divided);
+	divided = divide(&model);
+	assert_int_equal(root_edge_of(blocks, divided, NAME, 1), SLABS);
+	heap_divided_destroy(divided);
+	heap_graph_destroy(blocks);
+	model_free_parts(&model);
+	model_deinit(&model);
+}
+
 static void without_parts_there_is_no_other_graph(void **state)
 {
 	struct heap_snapshot model;
@@ -320,6 +367,33 @@ static void mark_reached(const struct heap_snapshot *model, uint8_t *reached)
 	}
 }
 
+// A path to each node that is reached: a pointer leads from where the one before it led to.
+static void check_paths(struct heap_graph *blocks, const struct heap_divided *divided,
+			const uint8_t *node_reached)
+{
+	const struct heap_snapshot *model = blocks->snapshot;
+	struct heap_path_limits limits = { .divided = divided };
+
+	for (heap_node_id i = 0; i < divided->objects; i++) {
+		struct heap_path path;
+		struct heap_error *error = heap_path_find_within(blocks, i, &limits, &path);
+		heap_object_id at;
+
+		assert_int_equal(error == NULL, node_reached[i]);
+		if (error) {
+			heap_error_destroy(error);
+			continue;
+		}
+		at = model->root_edges[path.root_edge].target;
+		for (size_t j = 0; j < path.count; j++) {
+			assert_int_equal(heap_graph_source(blocks, path.edges[j]), at);
+			at = model->edge_target[path.edges[j]];
+		}
+		assert_int_equal(at, heap_divided_block(divided, i));
+		heap_path_deinit(&path);
+	}
+}
+
 // A block is reached in the one graph if all of its nodes are in the other; its bytes are theirs.
 static void check_random(struct heap_snapshot *model)
 {
@@ -350,6 +424,7 @@ static void check_random(struct heap_snapshot *model)
 		assert_int_equal(bytes[i], model->size[i]);
 		assert_true(block_reached[i] ? retained >= model->size[i] : retained == 0);
 	}
+	check_paths(blocks, divided, node_reached);
 	heap_divided_destroy(divided);
 	heap_dominators_deinit(&dominators);
 	heap_graph_destroy(blocks);
@@ -374,5 +449,6 @@ UNIT_TESTS("divided", cmocka_unit_test(parts_belong_to_who_points_to_them),
 	   cmocka_unit_test(places_have_nodes), cmocka_unit_test(pointers_end_parts),
 	   cmocka_unit_test(what_nothing_points_to_hangs_on_the_rest),
 	   cmocka_unit_test(stale_words_hold_no_parts),
+	   cmocka_unit_test(paths_leave_the_part_that_they_lead_to),
 	   cmocka_unit_test(without_parts_there_is_no_other_graph),
 	   cmocka_unit_test(nodes_are_reached_as_their_blocks_are))

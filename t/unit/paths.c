@@ -296,7 +296,8 @@ static void check_paths(struct heap_graph *graph, heap_object_id object)
 	uint8_t seen[MAX_OBJECTS + MAX_ROOTS] = { 0 };
 	size_t count = 4711;
 
-	assert_null(heap_paths_find(graph, object, NULL, MAX_OBJECTS + MAX_ROOTS, paths, &count));
+	assert_null(
+		heap_paths_find(graph, NULL, object, NULL, MAX_OBJECTS + MAX_ROOTS, paths, &count));
 	assert_int_equal(count, count_holders(model, object));
 	for (size_t i = 0; i < count; i++) {
 		heap_object_id at = model->root_edges[paths[i].root_edge].target;
