@@ -11,6 +11,7 @@
 #include "shell/base/options.h"
 #include "lib/series/identity.h"
 #include "shell/print/describe.h"
+#include "shell/print/memory_use.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -105,6 +106,7 @@ static struct heap_error *compare(struct session *before, struct session *after,
 {
 	CLEANUP(heap_comparison_deinit) struct heap_comparison comparison = { 0 };
 	CLEANUP(difference_deinit) struct difference difference = { 0 };
+	const struct memory_use use = memory_use_of(before->snapshot);
 
 	HEAP_TRY(heap_comparison_init(&comparison, before->snapshot, after->snapshot));
 	if (!options->quiet &&
@@ -118,6 +120,7 @@ static struct heap_error *compare(struct session *before, struct session *after,
 	describe_unknown_sites(after, options->by == TALLY_SITE);
 	describe_unknown_births(after, before);
 	difference_print(&difference, after, options->by, options->limit, options->all);
+	memory_use_print_growth(after, &use);
 	if (options->retained)
 		HEAP_TRY(difference_print_retained(&comparison, before, after,
 						   options->limit == UINT64_MAX ? DEFAULT_RETAINED

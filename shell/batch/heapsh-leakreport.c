@@ -15,6 +15,7 @@
 #include "lib/base/terminal.h"
 #include "shell/base/numbered.h"
 #include "shell/print/describe.h"
+#include "shell/print/memory_use.h"
 #include "shell/base/format.h"
 #include "shell/base/table.h"
 #include "shell/series/exit_note.h"
@@ -166,6 +167,7 @@ struct reading {
 	struct heap_series *series;
 	struct heap_census *census;
 	struct tally tally;
+	struct memory_use first; // of the first file
 };
 
 static void report_progress(uint32_t number, const char *file)
@@ -182,6 +184,8 @@ static struct heap_error *read_file(struct reading *reading, struct session *ses
 	HEAP_TRY(heap_snapshot_open(file, &snapshot));
 	HEAP_TRY(heap_series_add(reading->series, snapshot));
 	session->snapshot = heap_series_latest(reading->series);
+	if (heap_series_length(reading->series) == 1)
+		reading->first = memory_use_of(session->snapshot);
 	memset(session->mentions, 0, sizeof(session->mentions));
 
 	struct heap_error *error = tally_snapshot(&reading->tally, session, reading->census);
@@ -320,11 +324,13 @@ static void report(struct session *session, const struct reading *reading,
 			output_text(session->output, "\n");
 			print_leaks(session, reading->series, candidates, SHORT_LIST);
 		}
+		memory_use_print_growth(session, &reading->first);
 		return;
 	}
 	if (!options->summary_only)
 		print_leaks(session, reading->series, candidates, SIZE_MAX);
 	print_summary(session, reading->census, candidates, options, options->summary_only);
+	memory_use_print_growth(session, &reading->first);
 }
 
 HEAP_MUST_CHECK

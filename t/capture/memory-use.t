@@ -5,6 +5,7 @@ use strict;
 use warnings;
 use lib 't/lib';
 use Heapsh;
+use JSON::PP;
 use Test::More;
 
 my $mebibyte = 1 << 20;
@@ -67,4 +68,25 @@ for my $how (@ways) {
     }
 }
 
+# A series tells what has grown beside live blocks.
+{
+    my $program = Heapsh->start('memory-uses', args => ['later']);
+    my @files = map { $program->capture } 1, 2;
+    print { $program->{in} } "\n";
+    $program->line;
+    push @files, $program->capture;
+    $program->finish;
+    my $growth = qr/^Beside live blocks, the memory in use grew from \d+\.\d .iB to 6\d\.\d MiB:\n +\+6\d\.\d MiB  mapped without malloc\n\z/m;
+    for ([ 'heapsh-diff', 0, 2 ], [ 'heapsh-leakreport', 0 .. 2 ]) {
+        my ($tool, @numbers) = @$_;
+        my $ask = "$Heapsh::build/$tool --quiet @files[@numbers]";
+        my $memory = decode_json(scalar `$ask --json`)->{memory};
+        like scalar `$ask`, $growth, "$tool: growth beside live blocks";
+        is_about($memory->{last}{mapped} - $memory->{first}{mapped}, 64, "$tool: in JSON");
+    }
+    my $diff = "$Heapsh::build/heapsh-diff --quiet";
+    like scalar `$diff @files[2, 0]`, qr/^Beside live blocks, the memory in use shrank from 6.*\n +-6\d\.\d MiB  mapped/m, 'what becomes less';
+    unlike scalar `$diff @files[0, 1]`, qr/Beside/, 'nothing, of what stays';
+    ok decode_json(scalar `$diff --json @files[0, 1]`)->{memory}{first}{all}, '... but in JSON';
+}
 done_testing;

@@ -7,6 +7,7 @@
  *	memory-uses mapped    64 MiB are mapped without malloc, beside what the loader has mapped
  *	memory-uses stack     32 MiB of a thread's stack were used
  *	memory-uses live      64 MiB of blocks, small and large ones, all of which are live
+ *	memory-uses later     as mapped, once a line has been read
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -105,6 +106,11 @@ int main(int argc, char **argv)
 			frames[i] = malloc(FRAME);
 			memset(frames[i], 1, FRAME);
 		}
+	} else if (strcmp(use, "later") == 0) {
+		puts("ready");
+		if (getchar() == EOF)
+			return 0;
+		map();
 	} else {
 		allocate(BLOCKS, BLOCK);
 		free_but(strcmp(use, "freed") == 0 ? 1000 : 2);
