@@ -188,6 +188,13 @@ static void decodes_addresses(void **state)
 	assert_int_equal(found.index, MOVE_NO_REGISTER);
 	expect_move(DECODE("\xe1\x23\x00\x91"), MOVE_ADDRESS, 1, 31, 8); // add x1, sp, #8
 	assert_int_equal(DECODE("\x60\x02\x01\xcb").kind, MOVE_OTHER);   // sub x0, x19, x1
+	found = DECODE("\x00\x00\x00\xb0"); // adrp x0, to the next page
+	assert_int_equal(found.kind, MOVE_VARIABLE);
+	assert_int_equal(found.value, 0);
+	assert_int_equal(found.target, (ADDRESS & ~0xfffULL) + 0x1000);
+	found = DECODE("\xe1\xff\xff\xf0"); // adrp x1, to the one before
+	assert_int_equal(found.value, 1);
+	assert_int_equal(found.target, (ADDRESS & ~0xfffULL) - 0x1000);
 }
 
 static void knows_what_changes(void **state)

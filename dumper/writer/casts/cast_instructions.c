@@ -234,6 +234,27 @@ static void take_variable(struct cast_search *search, const struct code_move *mo
 	search->values[move->value] = value;
 }
 
+// Does what an instruction does with static memory if it is at a constant from an address that a register has, as all of it is
+// where instructions have no room for whole addresses. @return false: it is not
+static bool visit_static(struct cast_search *search, const struct code_move *move, uint64_t pc)
+{
+	const struct cast_value *base = &search->values[move->base];
+	const struct cast_container *at = &base->container;
+	struct code_move result = *move;
+
+	if (move->is_indexed || move->is_sum || !cast_values_are_fresh(search, base, pc) ||
+	    at->holder || !at->at || at->is_pointer)
+		return false;
+	result.target = at->at + (uint64_t)(int64_t)move->offset;
+	if (move->kind == MOVE_LOAD)
+		load_variable(search, &result, pc);
+	else if (move->kind == MOVE_STORE)
+		store_variable(search, &result, pc);
+	else
+		take_variable(search, &result, pc);
+	return true;
+}
+
 static void visit_address(struct cast_search *search, const struct code_move *move, uint64_t pc)
 {
 	struct cast_value value = { 0 }, base;
@@ -243,6 +264,8 @@ static void visit_address(struct cast_search *search, const struct code_move *mo
 		visit_copy(search, move, pc);
 		return;
 	}
+	if (visit_static(search, move, pc))
+		return;
 	if (cast_frame_has(search, move, pc, &offset)) {
 		value.origin = (struct cast_origin){ .source = FROM_FRAME, .offset = offset };
 	} else {
@@ -301,6 +324,8 @@ static void visit_memory(struct cast_search *search, const struct code_move *mov
 	struct cast_member member;
 	int64_t offset;
 
+	if (visit_static(search, move, pc))
+		return;
 	if (move->kind == MOVE_LOAD) {
 		visit_load(search, move, pc);
 	} else if (cast_frame_has(search, move, pc, &offset)) {

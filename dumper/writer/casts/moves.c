@@ -225,7 +225,8 @@ static void set_constant(const struct heapsnap_instruction *found, struct code_m
 	result->is_absolute = true;
 }
 
-static void decode_data(const uint8_t *code, size_t size, struct code_move *result)
+static void decode_data(const uint8_t *code, size_t size, uint64_t address,
+			struct code_move *result)
 {
 	enum {
 		STORE = 0x89,
@@ -236,6 +237,7 @@ static void decode_data(const uint8_t *code, size_t size, struct code_move *resu
 	struct heapsnap_instruction found;
 	uint8_t value;
 
+	(void)address;
 	if (!heapsnap_decode(code, code + size, &found))
 		return;
 	result->changed = changed_by(&found);
@@ -289,7 +291,24 @@ bool move_is_parameter(uint8_t reg)
 	return reg < MOVE_PARAMETERS;
 }
 
-static void decode_data(const uint8_t *code, size_t size, struct code_move *result)
+// The address of a page of static memory: what is in it is at a constant from there.
+static void decode_page(uint32_t word, uint64_t address, struct code_move *result)
+{
+	enum {
+		PAGE = 4096
+	};
+	int64_t pages = (int64_t)((uint64_t)(word >> 5 & 0x7ffff) << 45) >> 43;
+	int64_t offset = (int64_t)(address - address % PAGE - address) +
+			 (pages + (word >> 29 & 3)) * PAGE - MOVE_ALIGNMENT;
+
+	if (offset < INT32_MIN || offset > INT32_MAX)
+		return;
+	result->kind = MOVE_VARIABLE;
+	result->offset = (int32_t)offset;
+}
+
+static void decode_data(const uint8_t *code, size_t size, uint64_t address,
+			struct code_move *result)
 {
 	enum {
 		ZERO = 31
@@ -327,6 +346,8 @@ static void decode_data(const uint8_t *code, size_t size, struct code_move *resu
 		result->offset = 0;
 		result->is_indexed = true;
 		result->index = (word >> 10 & 63) == 0 ? word >> 16 & 31 : MOVE_NO_REGISTER;
+	} else if ((word & 0x9f000000) == 0x90000000) { // adrp
+		decode_page(word, address, result);
 	}
 }
 
@@ -345,7 +366,7 @@ struct code_move move_decode(const uint8_t *code, size_t size, uint64_t address)
 		return result;
 	result.length = (uint8_t)(flow.next - code);
 	if (flow.kind == HEAPSNAP_FLOW_ON)
-		decode_data(code, size, &result);
+		decode_data(code, size, address, &result);
 	else if (flow.kind == HEAPSNAP_FLOW_CALL)
 		result.kind = MOVE_CALL;
 	else if (flow.kind == HEAPSNAP_FLOW_JUMP && flow.target)

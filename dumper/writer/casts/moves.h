@@ -6,7 +6,8 @@
  * The instructions by which pointers get from place to place: loads, stores, copies, calls and returns.
  *
  * Where they lead is code_flow.h's to say. (Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, MOV;
- * Arm Architecture Reference Manual for A-profile, LDR and STR (immediate, unsigned offset), MOV (register).)
+ * Arm Architecture Reference Manual for A-profile, LDR and STR (immediate, unsigned offset), MOV (register),
+ * ADRP.)
  */
 
 #include <stdbool.h>
