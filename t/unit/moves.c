@@ -124,8 +124,12 @@ static void knows_what_changes(void **state)
 	assert_true(DECODE("\x8b\x7b\x10").changed >> 5 & 1);     // mov 0x10(%rbx), %edi
 	assert_true(DECODE("\x0f\xb6\x47\x01").changed & 1);      // movzbl 1(%rdi), %eax
 	assert_int_equal(DECODE("\x0f\x16\x03").changed,
-			 UINT64_C(1) << MOVE_HIGHER); // movhps (%rbx), %xmm0
-	assert_int_equal(DECODE("\x90").changed, 0);  // nop
+			 UINT64_C(1) << MOVE_HIGHER);            // movhps (%rbx), %xmm0
+	assert_int_equal(DECODE("\x90").changed, 0);             // nop
+	assert_int_equal(DECODE("\x0f\x1f\x40\x00").changed, 0); // nopl 0(%rax)
+	assert_int_equal(DECODE("\x66\x2e\x0f\x1f\x84\x00\x00\x00\x00\x00").changed,
+			 0);                                     // a longer one
+	assert_int_equal(DECODE("\xf3\x0f\x1e\xfa").changed, 0); // endbr64
 	// Vector registers alone, as the code between an address and its use may change.
 	assert_int_equal(DECODE("\x66\x0f\xef\xc0").changed & 0xffff, 0); // pxor %xmm0, %xmm0
 	assert_int_equal(DECODE("\xf2\x48\x0f\x2a\xc0").changed & 0xffff,

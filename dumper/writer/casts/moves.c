@@ -28,11 +28,13 @@ bool move_is_parameter(uint8_t reg)
 	return memchr(registers, reg, MOVE_PARAMETERS) != NULL;
 }
 
-// True for those that compare: they change nothing but flags.
-static bool compares(const struct heapsnap_instruction *instruction)
+// True for those that change no register: they compare, or are there for the sake of alignment or the cache.
+static bool changes_nothing(const struct heapsnap_instruction *instruction)
 {
 	uint8_t opcode = instruction->opcode;
 
+	if (instruction->map == HEAPSNAP_MAP_0F)
+		return (opcode & 0xf8) == 0x18 && !instruction->is_vector;
 	return instruction->map == HEAPSNAP_MAP_ONE &&
 	       ((opcode >= 0x38 && opcode <= 0x3d) || opcode == 0x84 || opcode == 0x85 ||
 		((opcode & 0xfc) == 0x80 && instruction->reg % 8 == 7) ||
@@ -97,7 +99,7 @@ static uint64_t changed_by(const struct heapsnap_instruction *instruction)
 
 	if (!instruction->has_operand)
 		return changed_without_operand(instruction);
-	if (compares(instruction))
+	if (changes_nothing(instruction))
 		return 0;
 	result = UINT64_C(1) << machine_dwarf_register(first);
 	if (!instruction->is_memory)

@@ -274,39 +274,40 @@ static struct heap_error *visit_objects(struct void_search *search, void_visitor
 	return NULL;
 }
 
-// Finds out if a static variable has structs with void pointers. Variables that are void pointers themselves have nothing
-// in common.
+// Describes a static variable that has structs with void pointers; its type is HEAP_NO_TYPE: it has none. Variables that are
+// void pointers themselves have nothing in common.
 HEAP_MUST_CHECK
-static struct heap_error *find_voids_of(struct void_search *search, const struct heap_root *root,
-					bool *result)
+static struct heap_error *find_holder(struct void_search *search, const struct heap_root *root,
+				      struct root_value *result)
 {
 	const struct layouts *layouts = &search->inference->layouts;
-	heap_type_id type =
-		root->kind == HEAP_ROOT_LOCAL ? HEAP_NO_TYPE : layouts_element(layouts, root->type);
+	heap_type_id type = layouts_element(layouts, root->type);
+	bool has_voids = false;
 
-	*result = false;
-	return type == HEAP_NO_TYPE || layouts_is_pointer(layouts, type)
-		       ? NULL
-		       : find_voids(search, type, result);
+	*result = (struct root_value){ .type = HEAP_NO_TYPE };
+	if (root->kind == HEAP_ROOT_LOCAL || type == HEAP_NO_TYPE ||
+	    layouts_is_pointer(layouts, type))
+		return NULL;
+	HEAP_TRY(find_voids(search, type, &has_voids));
+	return has_voids ? inference_root_value(search->inference, root, result) : NULL;
 }
 
-// Visits those of static variables, whose tables may be the only way to what the program keeps.
+// Visits the void pointers of static variables, whose tables may be the only way to what the program keeps.
 HEAP_MUST_CHECK
 static struct heap_error *visit_variables(struct void_search *search, void_visitor *visit)
 {
 	struct inference *inference = search->inference;
 	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	const struct heap_root *root = NULL;
+	struct root_value value = { .type = HEAP_NO_TYPE };
 
 	for (uint64_t i = 0; i < snapshot->root_edge_count && !progress_is_late(); i++) {
 		const struct heap_root_edge *edge = &snapshot->root_edges[i];
-		const struct heap_root *root = &snapshot->roots[edge->root];
-		struct root_value value;
-		bool has_voids;
 
-		HEAP_TRY(find_voids_of(search, root, &has_voids));
-		if (!has_voids)
-			continue;
-		HEAP_TRY(inference_root_value(inference, root, &value));
+		if (root != &snapshot->roots[edge->root]) {
+			root = &snapshot->roots[edge->root];
+			HEAP_TRY(find_holder(search, root, &value));
+		}
 		if (value.type == HEAP_NO_TYPE ||
 		    !held_parts_has(inference->held, &value.held, edge->offset))
 			continue;
