@@ -226,14 +226,15 @@ static void await_others(void)
 		heapsnap_futex_wait(&inside, count, LOOK_NS);
 }
 
-// Before the filter is installed: other threads may be bound by it before this one goes on.
+// Before the filter is installed: other threads may be bound by it before this one goes on, and those that take a snapshot
+// have this one make calls in a handler.
 // @return needs that were not forbidden before
-static uint32_t note(uint32_t needs, bool is_of_all)
+static uint32_t note(uint32_t needs)
 {
 	uint32_t before = __atomic_fetch_or(&forbidden, needs, __ATOMIC_SEQ_CST);
 	uint32_t added = needs & ~before;
 
-	if (is_of_all && added != 0 && heapsnap_owner_pid() != 0)
+	if (added != 0 && heapsnap_owner_pid() != 0)
 		await_others();
 	if (added & HEAPSNAP_NEED_SNAPSHOT && heapsnap_owner_pid() != 0)
 		heapsnap_announce_sandbox();
@@ -267,7 +268,7 @@ long heapsnap_sandbox_call(heapsnap_system_call *next, long number, const long *
 			return call_next(next, number, arguments);
 		needs = judge(&request);
 	}
-	added = note(needs | RESTRICTED, request.is_of_all);
+	added = note(needs | RESTRICTED);
 	result = call_next(next, number, arguments);
 	if (!is_installed(&request, result)) {
 		__atomic_and_fetch(&forbidden, ~added, __ATOMIC_ACQ_REL);

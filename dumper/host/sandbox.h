@@ -61,7 +61,7 @@ bool heapsnap_sandbox_forbids(uint32_t needs);
 
 /**
  * To be called in a thread of the program before it makes system calls for these needs. Until it says
- * that it has made them, by heapsnap_sandbox_leave(), another thread that binds all by a filter waits.
+ * that it has made them, by heapsnap_sandbox_leave(), another thread that installs a filter waits.
  * May be nested. async-signal-safe.
  *
  * @return false: they are forbidden, and there is nothing to leave

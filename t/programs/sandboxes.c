@@ -192,15 +192,33 @@ static void be_refused(void)
 	printf(" %d\n", errno);
 }
 
+static volatile int works = 1;
+
+static void *work(void *context)
+{
+	(void)context;
+	while (works)
+		free(malloc(20));
+	return NULL;
+}
+
 // Each system call of this thread raises SIGSYS for now, as those of foreign code do under wine: this calls none.
-static void dispatch_calls(void)
+//
+// @param after_ms  when it begins
+// @param threads   that are at work then, each of which takes time to be stopped
+static void dispatch_calls(double after_ms, int threads)
 {
 	static volatile char selector;
+	pthread_t thread;
 
+	for (int i = 0; i < threads; i++)
+		pthread_create(&thread, NULL, work, NULL);
+	allocate(after_ms);
 	if (prctl(59 /* PR_SET_SYSCALL_USER_DISPATCH */, 1, 0, 0, &selector) != 0)
 		exit(77);
 	say("dispatches\n");
 	selector = 1;
+	works = 0;
 	for (int i = 0; i < 30000000; i++)
 		free(malloc(20));
 	selector = 0;
@@ -251,7 +269,8 @@ int main(int argc, char **argv)
 		try_bad();
 		return 0;
 	} else if (strcmp(way, "dispatch") == 0) {
-		dispatch_calls();
+		dispatch_calls(ms, argc > 3 ? atoi(argv[3]) : 0);
+		ms = 0;
 	} else if (strcmp(way, "vfork") == 0) {
 		sandbox_child();
 	} else if (strcmp(way, "refused") == 0) {
