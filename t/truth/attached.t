@@ -19,6 +19,7 @@ my $table = Judge::heading();
 # matches: nothing leads to nodes.
 # objects: only void pointers lead to texts.
 # orphans: nothing leads to any.
+# codecs: a struct of numbers alone.
 # futures: results of numbers alone may be anything.
 # heads: void pointers lead to the bodies of texts and maps.
 # letters: only void pointers lead to records.
@@ -50,6 +51,7 @@ my %least = (
     chunks => 99.4,
     classes => 95,
     clauses => 79,
+    codecs => 99.2,
     collector => 95,
     daemon => 99.9,
     dictionaries => 100,
@@ -154,6 +156,7 @@ my %right = (rosters => 99);
 $right{growing} = 99;    # stale pointers behind the last element
 $right{notebooks} = 98.9;    # likewise
 $right{matches} = 100;    # frames lead to a match, and have the variable of a node
+$right{codecs} = 99;    # buffers of bytes lead to a struct
 $right{sessions} = 100;    # words of earlier calls in frames lead to packets
 # And of the parts of blocks that it cuts up.
 my %least_parts = ((map { $_ => 99.5 } qw(chains links slices widgets)), slots => 99, solver => 89);

@@ -5,7 +5,8 @@
 /**
  * Casts: the structs that the program's code takes void pointers for (code_casts.h).
  *
- * They are looked for where the sites of blocks are not known, whose code would tell more.
+ * Where the sites of blocks are known, the code there tells more, but not if it has a block's size from a table: then only those who
+ * use the block know its type.
  */
 
 #include "dumper/writer/scan/capture.h"

@@ -281,8 +281,7 @@ static struct heap_error *complete_types(struct inference *inference,
 	HEAP_TRY(single_objects_find(capture, &inference->single_objects));
 	HEAP_TRY(pointer_tags_init(&inference->pointer_tags, capture, heads));
 	HEAP_TRY(coroutine_frames_find(capture, heads, &inference->coroutine_frames));
-	if (!inference_has_sites(inference))
-		HEAP_TRY(casts_init(&inference->casts, capture));
+	HEAP_TRY(casts_init(&inference->casts, capture));
 	HEAP_TRY(template_arguments_init(&inference->template_arguments, capture));
 	HEAP_TRY(thin_templates_init(&inference->thin_templates, &capture->snapshot.types));
 

@@ -720,6 +720,13 @@ static struct heap_error *find_meaning_by_content(struct void_search *search,
 	return NULL;
 }
 
+// True if code may be asked what it casts pointers to: where sites are known, most blocks get their types from these. What is
+// left then was allocated by a size that a table has, and only those who use it know its type.
+static bool may_ask_casts(const struct void_search *search)
+{
+	return search->by_content || !inference_has_sites(search->inference);
+}
+
 struct heap_error *void_meanings_find(struct void_search *search, struct void_place *place)
 {
 	bool is_found = false, has_casts;
@@ -742,6 +749,8 @@ struct heap_error *void_meanings_find(struct void_search *search, struct void_pl
 	}
 	// They lead to parts of blocks. A struct with an array of any length would fit those whose first part one leads to.
 	if (place->inner > place->pointers)
+		return NULL;
+	if (!may_ask_casts(search))
 		return NULL;
 	if (find_one_cast(search, place)) {
 		means_cast(place);
