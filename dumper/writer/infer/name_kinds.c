@@ -198,13 +198,36 @@ static bool agrees(const struct inference *inference, heap_object_id object,
 	return candidate_score(inference, &content, candidate) >= 0;
 }
 
+// True if one value of a type has the address of code where it has a pointer to a function, from an offset on.
+static bool has_callback(const struct inference *inference, const struct content *content,
+			 heap_type_id type, uint64_t from)
+{
+	const struct heap_types *types = inference->layouts.types;
+	const struct heap_slots *slots = heap_slot_table_get(&inference->layouts.slots, type);
+
+	for (uint32_t i = 0;
+	     slots && i < slots->count && slots->list[i].offset / 8 < content->count; i++) {
+		const struct heap_slot *slot = &slots->list[i];
+
+		progress_step();
+		if (slot->offset >= from && slot->pointee != HEAP_NO_TYPE &&
+		    types->types[slot->pointee].kind == HEAP_TYPE_FUNCTION &&
+		    image_is_code(&inference->capture->image, content->words[slot->offset / 8]))
+			return true;
+	}
+	return false;
+}
+
 // True if a type with the hinted parts agrees with a block's content as well as another one does, by its
-// score.
+// score. A callback behind the end of the one speaks for the other, as in a closure that begins with that of any language.
 static bool is_rival(const struct inference *inference, const struct content *content,
 		     heap_type_id type, uint64_t elements, const struct candidate *other, int score)
 {
 	return type != other->type && hints_ask(inference, content->object, type) == VERDICT_FOR &&
-	       content_score(inference, content, type, elements) >= score;
+	       content_score(inference, content, type, elements) >= score &&
+	       !(elements == 1 && other->elements == 1 &&
+		 has_callback(inference, content, other->type,
+			      layouts_size(&inference->layouts, type)));
 }
 
 // True if a type has pointers, and not to its own kind alone, as the nodes of lists and trees do: those are
@@ -297,26 +320,6 @@ static bool is_array_of_hinted(const struct inference *inference, heap_object_id
 	return false;
 }
 
-// True if one value of a type has the address of code where it has a pointer to a function, behind other members.
-static bool has_callback(const struct inference *inference, const struct content *content,
-			 heap_type_id type)
-{
-	const struct heap_types *types = inference->layouts.types;
-	const struct heap_slots *slots = heap_slot_table_get(&inference->layouts.slots, type);
-
-	for (uint32_t i = 0;
-	     slots && i < slots->count && slots->list[i].offset / 8 < content->count; i++) {
-		const struct heap_slot *slot = &slots->list[i];
-
-		progress_step();
-		if (slot->pointee != HEAP_NO_TYPE &&
-		    types->types[slot->pointee].kind == HEAP_TYPE_FUNCTION &&
-		    image_is_code(&inference->capture->image, content->words[slot->offset / 8]))
-			return true;
-	}
-	return false;
-}
-
 // True if all that speaks for a type is the link of a list with which it begins. Programs cast structs with pointers
 // of their own to such a link, and free blocks have one, so that the rest of the content must prove the type: by pointers
 // to what is known, or a callback.
@@ -331,7 +334,7 @@ static bool is_link_alone(const struct inference *inference, const struct conten
 		if (hint_ask(inference, hint, candidate->type) == VERDICT_FOR &&
 		    (!layouts_is_start(hint->interior) ||
 		     !layouts_is_link(&inference->layouts, hint->type) ||
-		     has_callback(inference, content, candidate->type) ||
+		     has_callback(inference, content, candidate->type, 0) ||
 		     content_score(inference, content, hint->type, 1) < score))
 			return false;
 	}

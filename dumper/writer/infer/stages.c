@@ -252,6 +252,12 @@ static struct heap_error *read_behind_void_pointers(struct inference *inference,
 }
 
 HEAP_MUST_CHECK
+static struct heap_error *take_bases(struct inference *inference, uint64_t *named)
+{
+	return progress_is_late() ? NULL : pointer_tags_take_bases(inference, named);
+}
+
+HEAP_MUST_CHECK
 static struct heap_error *compare(struct inference *inference, uint64_t *named)
 {
 	return pass(inference, &inference->likeness, FEW_NEW) ? likeness_claim(inference, named)
@@ -341,6 +347,7 @@ static const struct stage {
 	{ payloads_find, FEW_NEW, false },
 	{ own_methods_claim, FEW_NEW, false },
 	{ read_behind_void_pointers, FEW_NEW, false },
+	{ take_bases, EACH_TIME, false },
 	{ naming_ask_few, FEW_NEW, false },
 	{ naming_reconsider, EACH_TIME, false },
 	{ round_all_sizes, EACH_TIME, false },

@@ -91,7 +91,8 @@ static struct heap_error *claim_members(struct inference *inference, const struc
 		    tag_types_is_owned(inference, group, object))
 			continue;
 		if (claim.fit == LAYOUT_NONE) {
-			if (size < layouts_size(&inference->layouts, group->type))
+			if (group->is_elected ||
+			    size < layouts_size(&inference->layouts, group->type))
 				continue;
 			claim = (struct layout_claim){ LAYOUT_EXACT, group->type, 1 };
 		}
@@ -144,6 +145,16 @@ struct heap_error *pointer_tags_apply(struct inference *inference, bool is_thoro
 	}
 	return tags->is_renewed || inference->block_prefixes.is_renewed ? kinds_sort(inference)
 									: NULL;
+}
+
+struct heap_error *pointer_tags_take_bases(struct inference *inference, uint64_t *claimed)
+{
+	struct pointer_tags *tags = &inference->pointer_tags;
+
+	if (!tags->takes_bases)
+		tags->applied = 0;
+	tags->takes_bases = true;
+	return pointer_tags_apply(inference, true, claimed);
 }
 
 struct heap_error *pointer_tags_finish(struct inference *inference)

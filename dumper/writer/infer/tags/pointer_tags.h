@@ -38,8 +38,9 @@ struct tag_group {
 	uint32_t weighed;      /**< private: members when its type was last looked for */
 	heap_type_id type;     /**< or HEAP_NO_TYPE */
 	bool is_guessed;       /**< no typed slot leads to a member */
-	uint8_t evidence;      /**< enum heap_evidence */
-	uint8_t rank;          /**< enum rank, of its members' claims */
+	bool is_elected;  /**< its type is that of members: those of other sizes have another */
+	uint8_t evidence; /**< enum heap_evidence */
+	uint8_t rank;     /**< enum rank, of its members' claims */
 };
 
 struct pointer_tags {
@@ -51,6 +52,7 @@ struct pointer_tags {
 	uint32_t *of;      /**< [objects] group + 1; 0: none; NULL: no place is accepted */
 	uint32_t *members; /**< [objects] by group */
 	bool is_renewed;   /**< kinds have not been sorted since */
+	bool takes_bases;  /**< see pointer_tags_take_bases() */
 	uint64_t applied;  /**< claims, and hints, when groups were last looked for */
 	uint32_t hints_seen;
 };
@@ -69,6 +71,13 @@ struct heap_error *pointer_tags_init(struct pointer_tags *tags, struct capture *
 HEAP_MUST_CHECK
 struct heap_error *pointer_tags_apply(struct inference *inference, bool is_thorough,
 				      uint64_t *claimed);
+
+/**
+ * Also claims what the allocating code handles if that is smaller than the blocks: it knows what all its objects begin with, and
+ * takes their sizes from a table. So it is asked when nothing else is left to tell what begins with that.
+ */
+HEAP_MUST_CHECK
+struct heap_error *pointer_tags_take_bases(struct inference *inference, uint64_t *claimed);
 
 /** The tag value of an object's group, for kinds; NO_TAG if it has no group. */
 uint64_t pointer_tags_read(const struct pointer_tags *tags, heap_object_id object);

@@ -388,14 +388,17 @@ static void gather_namesakes(const struct inference *inference, const struct tag
 	}
 }
 
+// @param with_rest  members may be larger than the type
 static heap_type_id choose_any(const struct inference *inference, const struct tag_group *group,
-			       const struct receiver_list *receivers)
+			       const struct receiver_list *receivers, bool with_rest)
 {
 	heap_type_id type = choose(inference, group, receivers, false);
 
 	if (type == HEAP_NO_TYPE)
 		type = choose_beginning(inference, group, receivers);
-	return type != HEAP_NO_TYPE ? type : choose(inference, group, receivers, true);
+	if (type == HEAP_NO_TYPE && with_rest)
+		type = choose(inference, group, receivers, true);
+	return type;
 }
 
 // Sets a group's type. @return false if none has been found
@@ -460,10 +463,11 @@ void tag_types_find(const struct inference *inference, struct tag_group *group)
 	if (type != HEAP_NO_TYPE && elected != HEAP_NO_TYPE &&
 	    !layouts_says_more(&inference->layouts, type, elected))
 		type = HEAP_NO_TYPE;
-	if (set_type(group, type, HEAP_EVIDENCE_METHODS, RANK_TAG) ||
-	    set_type(group, elected, HEAP_EVIDENCE_TAG, RANK_TAG) ||
-	    set_type(group, choose_extension(inference, group, &receivers), HEAP_EVIDENCE_METHODS,
-		     RANK_TAG))
+	if (set_type(group, type, HEAP_EVIDENCE_METHODS, RANK_TAG))
+		return;
+	group->is_elected = set_type(group, elected, HEAP_EVIDENCE_TAG, RANK_TAG);
+	if (group->is_elected || set_type(group, choose_extension(inference, group, &receivers),
+					  HEAP_EVIDENCE_METHODS, RANK_TAG))
 		return;
 	type = choose(inference, group, &receivers, true);
 	// A class that the program makes while it runs may add members that no struct has. Functions among other words of a
@@ -477,11 +481,11 @@ void tag_types_find(const struct inference *inference, struct tag_group *group)
 		return;
 	receivers.count = 0;
 	gather_namesakes(inference, group, &receivers);
-	type = choose_any(inference, group, &receivers);
+	type = choose_any(inference, group, &receivers, true);
 	if (set_type(group, type, HEAP_EVIDENCE_TAG, RANK_TAG))
 		return;
 	receivers.count = 0;
 	gather_sites(inference, group, &receivers);
-	set_type(group, choose_any(inference, group, &receivers), HEAP_EVIDENCE_SITE,
-		 RANK_DISCRIMINATOR_LIKELY);
+	set_type(group, choose_any(inference, group, &receivers, tags->takes_bases),
+		 HEAP_EVIDENCE_SITE, RANK_DISCRIMINATOR_LIKELY);
 }
