@@ -57,6 +57,7 @@ $floor{bank} = [99.5, 99.9];    # the headers of growing arrays are no elements
 $floor{futures} = [100, 100];    # a job's arguments and its result may be of either type: only casts tell them apart
 $floor{codecs} = [99.2, 98.9];    # blocks as large as a table says: only casts tell; numbers alone, and structs in buffers of bytes
 $floor{faces} = [100, 100];    # likewise
+$floor{statements} = [94.5, 100];    # a union of pointers to texts and to numbers of 8 bytes, which contents do not tell apart
 $floor{telegrams} = [100, 100];    # what allocates messages knows but what all begin with, and gets their size from a table
 $floor{emitters} = [99.8, 99.8];    # likewise: pointers to classes are to the number with which they begin
 $floor{notes} = [100, 100];    # callbacks tell what void pointers lead to

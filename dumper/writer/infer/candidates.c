@@ -244,7 +244,7 @@ int candidate_score(const struct inference *inference, const struct content *con
 	int score;
 
 	if (candidate->fit == LAYOUT_TEXT)
-		return content_is_text(inference, content, size) &&
+		return content_is_sure_text(inference, content, size) &&
 				       !content_is_wide_text(content, size)
 			       ? TEXT_SCORE
 			       : -TEXT_SCORE;

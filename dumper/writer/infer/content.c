@@ -14,6 +14,7 @@
 
 #include "dumper/writer/base/machine.h"
 #include "dumper/writer/base/progress.h"
+#include "lib/base/escape.h"
 
 #include <string.h>
 #include <strings.h>
@@ -27,6 +28,7 @@ enum {
 	PAGE = 4096,          // no pointer points below
 	LEAST_TEXT = 3,       // letters in front of older contents
 	SMALL_TEXT = 256,     // bytes of a block with such
+	MAX_UTF8 = 4,         // bytes of a character
 
 	// The verdict of one word on a candidate.
 	CONFIRMED = 1,
@@ -715,6 +717,25 @@ bool content_is_text(const struct inference *inference, const struct content *co
 	edge = heap_edge_from(snapshot, object, start);
 	return edge == snapshot->edge_first[object + 1] ||
 	       snapshot->edge_slot[edge] * UINT64_C(8) >= start + seen;
+}
+
+bool content_is_sure_text(const struct inference *inference, const struct content *content,
+			  uint64_t size)
+{
+	const char *bytes = (const char *)content->words;
+	uint64_t seen = content->count * 8 < size ? content->count * 8 : size, at = 0;
+
+	if (!content_is_text(inference, content, size))
+		return false;
+	while (at < seen && bytes[at] != '\0') {
+		size_t length = heap_utf8_length(bytes + at, seen - at);
+
+		// What has been read may end within a character.
+		if (length == 0)
+			return seen < size && at + MAX_UTF8 > seen;
+		at += length;
+	}
+	return true;
 }
 
 // True for text of at least two characters of a width, all of them of the Latin script's first 256.

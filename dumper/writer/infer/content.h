@@ -91,6 +91,13 @@ bool content_is_text_and_rest(const struct inference *inference, const struct co
 bool content_is_text(const struct inference *inference, const struct content *content,
 		     uint64_t size);
 
+/**
+ * Likewise, if it is UTF-8, too. Many numbers read like text of any other encoding, hardly any like this: where another member of a
+ * union may hold one, no other text counts.
+ */
+bool content_is_sure_text(const struct inference *inference, const struct content *content,
+			  uint64_t size);
+
 /** True for a string of wide characters (UTF-16 or UTF-32): read as bytes it would be one of a single letter. */
 bool content_is_wide_text(const struct content *content, uint64_t size);
 

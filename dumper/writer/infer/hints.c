@@ -803,7 +803,9 @@ static int weigh(const struct inference *inference, const struct content *conten
 		return -1;
 	if (is_text && weak->either && content_is_wide_text(content, size))
 		return -1;
-	if (weak->is_read || (is_text && weak->either))
+	if (is_text && weak->either)
+		return content_is_sure_text(inference, content, size) ? TEXT_SCORE : -1;
+	if (weak->is_read)
 		return content_is_text(inference, content, size) ? TEXT_SCORE : -1;
 	// A pointer behind a header leads to no element in the middle of an array.
 	if (weak->claim.fit == LAYOUT_ELEMENT &&

@@ -177,7 +177,7 @@ static struct heap_error *score(const struct union_lesson *lesson, heap_object_i
 		return NULL;
 	content_read(inference, target, lesson->words, &content);
 	if (layouts_is_character(&inference->layouts, type) &&
-	    content_is_text(inference, &content, inference_size(inference, target))) {
+	    content_is_sure_text(inference, &content, inference_size(inference, target))) {
 		result->points = TEXT_SCORE;
 		return NULL;
 	}
