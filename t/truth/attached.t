@@ -105,6 +105,7 @@ my %least = (
     objects => 98.5,
     optimizer => 80,
     orphans => 0,
+    parcels => 100,
     parser => 95,
     playlists => 100,
     plugins => 99.4,
@@ -160,6 +161,7 @@ my %least = (
 my %right = (rosters => 99);
 $right{growing} = 99;    # stale pointers behind the last element
 $right{notebooks} = 98.9;    # likewise
+$right{parcels} = 100;    # texts behind a header are no more of these
 $right{matches} = 100;    # frames lead to a match, and have the variable of a node
 $right{faces} = 95.8;    # a chunk may be larger than the struct with which another begins
 $right{codecs} = 99;    # buffers of bytes lead to a struct

@@ -116,6 +116,7 @@ $floor{objects} = [100, 100];    # a struct that is no more than what others beg
 $floor{ports} = [100, 100];    # pointers to the second of two structs, that are known before those to the first
 $floor{baskets} = [98, 100];    # old texts behind the last elements of vectors; a string of the library's is not logged
 $floor{notebooks} = [99.8, 99.5];    # texts and arrays behind headers; stale pointers lead to some
+$floor{parcels} = [100, 100];    # values of any type behind a header, whose array the block could be by its size
 $floor{$_} = [100, 100] for qw(branches portfolios);    # see attached.t
 $floor{$_} = [100, 100] for qw(alarms boxes cabinets expressions filters grammars lookups matches wards);    # see attached.t
 my $repeats = 5;

@@ -4,6 +4,7 @@
  */
 #include "dumper/writer/infer/explained_pointers.h"
 #include "dumper/writer/infer/inference.h"
+#include "dumper/writer/infer/sizes/lone_headers.h"
 #include "dumper/writer/infer/sizes/smaller_structs.h"
 
 #include "lib/base/hash.h"
@@ -914,8 +915,9 @@ static bool has_elements(const struct inference *inference, const struct content
 			     claim->type, claim->elements - 1) > 0;
 }
 
-// Limits what a pointer says of a block to its beginning, unless contents say that it is an array. A single object that a
-// pointer to its base leads to begins with that. Where nothing says that there is but one, the rest may be anything.
+// Limits what a pointer says of a block to its beginning, unless contents say that it is an array: to a header, if something else
+// is behind it. A single object that a pointer to its base leads to begins with that. Where nothing says that there is but one,
+// the rest may be anything.
 static void limit_to_one(const struct inference *inference, const struct content *content,
 			 struct layout_claim *claim)
 {
@@ -923,8 +925,13 @@ static void limit_to_one(const struct inference *inference, const struct content
 	bool is_single = single_objects_have(&inference->single_objects, capture, content->object);
 
 	if ((claim->fit != LAYOUT_ARRAY && claim->fit != LAYOUT_SLACK) || claim->elements <= 1 ||
-	    !layouts_is_compound(&inference->layouts, claim->type) ||
-	    has_elements(inference, content, claim))
+	    !layouts_is_compound(&inference->layouts, claim->type))
+		return;
+	if (lone_headers_are(inference, content, claim)) {
+		*claim = (struct layout_claim){ LAYOUT_SLACK, claim->type, 1 };
+		return;
+	}
+	if (has_elements(inference, content, claim))
 		return;
 	if (is_single)
 		*claim = (struct layout_claim){ LAYOUT_SLACK, claim->type, 1 };

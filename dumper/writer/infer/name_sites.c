@@ -6,6 +6,7 @@
 #include "dumper/writer/infer/naming.h"
 #include "dumper/writer/infer/sampler.h"
 #include "dumper/writer/infer/sites/voting_sites.h"
+#include "dumper/writer/infer/sizes/lone_headers.h"
 
 #include "dumper/writer/base/progress.h"
 #include "lib/base/cleanup.h"
@@ -184,6 +185,27 @@ static bool samples_agree(const struct inference *inference, const heap_object_i
 	return good > 0 && good * UINT64_C(1000) >= count * (uint64_t)NAMING_PER_MILLE;
 }
 
+// True if nearly all samples of a site have something else behind what would be the first element of an array: the variable that
+// gets them points to a header. The last elements of a few arrays may have old bytes.
+static bool are_headers(const struct inference *inference, const heap_object_id *samples,
+			uint32_t count, heap_type_id type, uint64_t *words)
+{
+	uint32_t headers = 0;
+
+	if (count < NAMING_VOTERS || !layouts_is_compound(&inference->layouts, type))
+		return false;
+	for (uint32_t i = 0; i < count; i++) {
+		struct layout_claim claim;
+		struct content content;
+
+		progress_step();
+		content_read(inference, samples[i], words, &content);
+		claim = fit_any(inference, type, samples[i]);
+		headers += lone_headers_may_be(inference, &content, &claim);
+	}
+	return headers * UINT64_C(1000) >= count * (uint64_t)NAMING_PER_MILLE;
+}
+
 struct ballot {
 	heap_type_id type;
 	uint32_t votes;
@@ -279,6 +301,9 @@ static heap_type_id find_meant_element(const struct inference *inference,
 			    storage_headers_are_own(inference, samples[0], site_type->type) ||
 			    !samples_agree(inference, samples, count, site_type->type,
 					   !site_type->is_result, words))
+				continue;
+			if (site_type->is_result &&
+			    are_headers(inference, samples, count, site_type->type, words))
 				continue;
 			if (site_type->is_result)
 				return site_type->type;
