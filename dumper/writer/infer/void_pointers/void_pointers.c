@@ -254,6 +254,12 @@ static struct heap_error *count_pointer(struct void_search *search,
 
 // --- claims -----------------------------------------------------------------------------------
 
+// True if a block needs nothing that code casts pointers to: what has allocated it knows its type.
+static bool is_known_by_site(const struct inference *inference, heap_object_id target)
+{
+	return inference_has_sites(inference) && claims_are_good(&inference->claims, target);
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *claim_target(struct void_search *search,
 				       const struct void_pointer *pointer)
@@ -276,6 +282,8 @@ static struct heap_error *claim_target(struct void_search *search,
 		evidence = HEAP_EVIDENCE_METHODS;
 	else if (place->meaning == MEANS_CAST || place->meaning == MEANS_ONE_CAST)
 		evidence = HEAP_EVIDENCE_CAST;
+	if (evidence == HEAP_EVIDENCE_CAST && is_known_by_site(inference, pointer->target))
+		return NULL;
 	++*search->claimed;
 	return claims_add(&inference->claims, place->rank,
 			  &(struct claim){ pointer->target, claim.type, claim.elements, evidence,
