@@ -247,7 +247,7 @@ $(BUILD)/t/unit/standard_library.t: $(BUILD)/dumper/base/standard_library.o
 $(BUILD)/t/unit/vast.t: $(addprefix $(BUILD)/dumper/base/,system.o vast.o vdso.o)
 
 $(BUILD)/t/unit/filter.t: $(BUILD)/dumper/host/filter.o
-$(BUILD)/t/unit/sandbox.t: $(addprefix $(BUILD)/dumper/,host/filter.o host/sandbox.o base/system.o base/vdso.o)
+$(BUILD)/t/unit/sandbox.t: $(addprefix $(BUILD)/dumper/,host/filter.o host/sandbox.o base/reserve.o base/system.o base/vdso.o)
 $(BUILD)/t/unit/gate.t: $(addprefix $(BUILD)/dumper/,capture/gate.o capture/room.o base/reserve.o base/system.o base/vdso.o)
 
 # The part of the library that can be had alone.

@@ -371,6 +371,7 @@ void heapsnap_trigger_init(void)
 		heapsnap_report(NULL, "out of memory", "; no snapshots can be taken");
 		return;
 	}
+	heapsnap_sandbox_init();
 	heapsnap_hold_init();
 	state = page;
 	heapsnap_announce(heapsnap_settings.signal, install_handler(), heapsnap_first());

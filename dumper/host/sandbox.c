@@ -4,6 +4,7 @@
 #include "dumper/host/announce.h"
 #include "dumper/host/filter.h"
 #include "dumper/base/owner.h"
+#include "dumper/base/reserve.h"
 #include "dumper/base/system.h"
 
 #include <fcntl.h>
@@ -30,8 +31,17 @@ static const uint64_t PATIENCE_NS =
 	1000000000; // a handler may install one while its own thread has entered
 
 static uint32_t forbidden; // enum heapsnap_need
-static uint32_t inside;    // how often threads have entered
+// How often threads have entered: once there is memory for it, in a page that a fork clears, also by clone(2).
+static uint32_t unwiped, *inside = &unwiped;
 static void (*hooks[MAX_HOOKS])(void);
+
+void heapsnap_sandbox_init(void)
+{
+	uint32_t *page = heapsnap_reserve_own(sizeof(*page));
+
+	if (page)
+		inside = page;
+}
 
 bool heapsnap_is_sandboxed(void)
 {
@@ -52,7 +62,7 @@ bool heapsnap_sandbox_forbids_snapshots(void)
 // reads `inside`. These are in one order for all threads, so that one of the two sees the other.
 bool heapsnap_sandbox_enter(uint32_t needs)
 {
-	__atomic_add_fetch(&inside, 1, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(inside, 1, __ATOMIC_SEQ_CST);
 	if (!(__atomic_load_n(&forbidden, __ATOMIC_SEQ_CST) & needs))
 		return true;
 	heapsnap_sandbox_leave();
@@ -61,12 +71,12 @@ bool heapsnap_sandbox_enter(uint32_t needs)
 
 void heapsnap_sandbox_leave(void)
 {
-	__atomic_sub_fetch(&inside, 1, __ATOMIC_SEQ_CST);
+	__atomic_sub_fetch(inside, 1, __ATOMIC_SEQ_CST);
 }
 
 void heapsnap_sandbox_begin_child(void)
 {
-	__atomic_store_n(&inside, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(inside, 0, __ATOMIC_SEQ_CST);
 }
 
 void heapsnap_sandbox_add_hook(void (*hook)(void))
@@ -221,9 +231,9 @@ static void await_others(void)
 	uint64_t until = heapsnap_monotonic_ns() + PATIENCE_NS;
 	uint32_t count;
 
-	while ((count = __atomic_load_n(&inside, __ATOMIC_SEQ_CST)) != 0 &&
+	while ((count = __atomic_load_n(inside, __ATOMIC_SEQ_CST)) != 0 &&
 	       heapsnap_monotonic_ns() < until)
-		heapsnap_futex_wait(&inside, count, LOOK_NS);
+		heapsnap_futex_wait(inside, count, LOOK_NS);
 }
 
 // Before the filter is installed: other threads may be bound by it before this one goes on, and those that take a snapshot

@@ -50,6 +50,9 @@ long heapsnap_sandbox_call(heapsnap_system_call *next, long number, const long *
  */
 bool heapsnap_sandbox_inherit(uint32_t *pid);
 
+/** Before any thread enters. Without memory, a child of clone(2) may take threads of its parent for its own. */
+void heapsnap_sandbox_init(void);
+
 /** Has a function called before a filter is installed, when its effect is known. At most 3. */
 void heapsnap_sandbox_add_hook(void (*hook)(void));
 

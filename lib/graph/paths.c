@@ -324,8 +324,10 @@ static struct heap_error *copy_path(const struct search *search, uint64_t root_e
 	     at = nodes->edge_target[search->next_edge[at]]) {
 		uint32_t origin = origin_of(search, search->next_edge[at]);
 
-		if (origin != UINT32_MAX)
-			path.edges[path.count++] = origin;
+		if (origin == UINT32_MAX)
+			continue;
+		path.edges[path.count++] = origin;
+		path.last = search->next_edge[at];
 	}
 	*result = path;
 	return NULL;
@@ -336,12 +338,17 @@ static void search_deinit(struct search *search)
 	level_deinit(&search->level);
 }
 
+// The graph that is searched.
+static struct heap_graph *nodes_of(struct heap_graph *graph, const struct heap_path_limits *limits)
+{
+	return limits->divided && limits->divided->graph ? limits->divided->graph : graph;
+}
+
 struct heap_error *heap_path_find_within(struct heap_graph *graph, heap_node_id object,
 					 const struct heap_path_limits *limits,
 					 struct heap_path *result)
 {
-	struct heap_graph *nodes =
-		limits->divided && limits->divided->graph ? limits->divided->graph : graph;
+	struct heap_graph *nodes = nodes_of(graph, limits);
 	size_t objects = (size_t)nodes->snapshot->object_count + 1;
 	CLEANUP_COLUMN uint32_t *next_edge = NULL;
 	CLEANUP_COLUMN uint32_t *cost = NULL;
@@ -382,26 +389,33 @@ void heap_path_deinit(struct heap_path *path)
 // --- several paths ------------------------------------------------------------
 
 // Forbids the last step of a path, so that the next ones come from other roots or referrers.
-static void forbid(const struct heap_graph *graph, heap_object_id object,
-		   const struct heap_path *path, uint8_t *no_edge, uint8_t *no_root_edge)
+static void forbid(struct heap_graph *graph, const struct heap_path_limits *limits,
+		   const struct heap_path *path)
 {
-	const struct heap_snapshot *snapshot = graph->snapshot;
-	heap_object_id holder;
+	const struct heap_graph *nodes = nodes_of(graph, limits);
+	const struct heap_snapshot *snapshot = nodes->snapshot;
+	uint8_t *no_edge = (uint8_t *)(uintptr_t)limits->no_edge;
+	uint8_t *no_root_edge = (uint8_t *)(uintptr_t)limits->no_root_edge;
+	heap_node_id holder;
 
 	if (path->count == 0) {
-		heap_root_id root = snapshot->root_edges[path->root_edge].root;
+		const struct heap_root_edge *edge = &snapshot->root_edges[path->root_edge];
 
-		for (uint64_t i = heap_snapshot_first_root_edge(snapshot, root);
-		     i < snapshot->root_edge_count && snapshot->root_edges[i].root == root; i++) {
-			if (snapshot->root_edges[i].target == object)
+		for (uint64_t i = heap_snapshot_first_root_edge(graph->snapshot, edge->root);
+		     i < snapshot->root_edge_count && snapshot->root_edges[i].root == edge->root;
+		     i++) {
+			if (snapshot->root_edges[i].target == edge->target)
 				heap_bit_set(no_root_edge, (uint32_t)i);
 		}
 		return;
 	}
-	holder = heap_graph_source(graph, path->edges[path->count - 1]);
+	holder = heap_graph_source(nodes, path->last);
 	for (uint32_t i = snapshot->edge_first[holder]; i < snapshot->edge_first[holder + 1]; i++) {
-		if (snapshot->edge_target[i] == object)
-			heap_bit_set(no_edge, i);
+		uint32_t origin = limits->divided ? heap_divided_edge(limits->divided, i) : i;
+
+		if (origin != UINT32_MAX &&
+		    snapshot->edge_target[i] == snapshot->edge_target[path->last])
+			heap_bit_set(no_edge, origin);
 	}
 }
 
@@ -426,9 +440,7 @@ static struct heap_error *find_of_quality(struct heap_graph *graph, heap_node_id
 		}
 		if (error)
 			return error;
-		forbid(graph, block_of(limits, object), &result[(*count)++],
-		       (uint8_t *)(uintptr_t)limits->no_edge,
-		       (uint8_t *)(uintptr_t)limits->no_root_edge);
+		forbid(graph, limits, &result[(*count)++]);
 	}
 	return NULL;
 }

@@ -18,6 +18,7 @@ struct heap_path {
 	uint64_t root_edge; /**< in snapshot->root_edges */
 	uint32_t *edges;    /**< [count] in the snapshot's edges, from the root's object on */
 	size_t count;
+	uint32_t last; /**< private: the last edge, among those of the nodes that were searched */
 };
 
 /**

@@ -146,6 +146,7 @@ my %least = (
     transactions => 99,
     tries => 33,
     values => 95,
+    umlauts => 100,
     variants => 95,
     versions => 96,
     votes => 0,
@@ -165,6 +166,8 @@ $right{parcels} = 100;    # texts behind a header are no more of these
 $right{matches} = 100;    # frames lead to a match, and have the variable of a node
 $right{faces} = 95.8;    # a chunk may be larger than the struct with which another begins
 $right{codecs} = 99;    # buffers of bytes lead to a struct
+$right{statements} = 99.4;    # numbers read as texts
+$right{umlauts} = 99;    # likewise, and texts as numbers
 $right{sessions} = 100;    # words of earlier calls in frames lead to packets
 # And of the parts of blocks that it cuts up.
 my %least_parts = ((map { $_ => 99.5 } qw(chains links slices widgets)), slots => 99, solver => 89);

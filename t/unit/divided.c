@@ -78,13 +78,15 @@ enum {
 
 static struct heap_part page_parts[3];
 
-static void make_page(struct heap_snapshot *model)
+// @param edges  from the page to the name
+static void make_page_with(struct heap_snapshot *model, uint32_t edges)
 {
-	struct built_edge edges[] = { { .source = PAGE, .target = NAME } };
+	static const struct built_edge all[] = { { .source = PAGE, .target = NAME },
+						 { .source = PAGE, .target = NAME },
+						 { .source = PAGE, .target = NAME } };
 
-	model_init(model, OBJECTS, 1, ROOTS, ROOTS);
-	model_set_edges(model, edges);
-	model->edge_slot[0] = 3;
+	model_init(model, OBJECTS, edges, ROOTS, ROOTS);
+	model_set_edges(model, all);
 	model->size[PAGE] = 70;
 	model->size[NAME] = 5;
 	for (uint32_t i = 0; i < 3; i++)
@@ -94,6 +96,12 @@ static void make_page(struct heap_snapshot *model)
 		model->root_edges[i] = (struct heap_root_edge){
 			.root = i, .target = PAGE, .interior = i * 20, .flags = HEAP_EDGE_TYPED
 		};
+}
+
+static void make_page(struct heap_snapshot *model)
+{
+	make_page_with(model, 1);
+	model->edge_slot[0] = 3;
 }
 
 static uint64_t root_retains(const struct heap_divided *divided, heap_root_id root)
@@ -278,6 +286,36 @@ static void paths_leave_the_part_that_they_lead_to(void **state)
 	model_deinit(&model);
 }
 
+// Each part that leads to an object is a referrer of its own.
+static void there_is_a_path_by_each_part(void **state)
+{
+	struct heap_snapshot model;
+	struct heap_divided *divided;
+	struct heap_graph *blocks;
+	struct heap_path paths[ROOTS + 1];
+	size_t count;
+	unsigned seen = 0;
+
+	(void)state;
+	make_page_with(&model, 3);
+	for (uint32_t i = 0; i < 3; i++)
+		model.edge_slot[i] = i * 3;
+	divided = divide(&model);
+	blocks = model_graph(&model);
+	assert_null(heap_paths_find(blocks, divided, NAME, NULL, ROOTS + 1, paths, &count));
+	assert_int_equal(count, ROOTS);
+	for (size_t i = 0; i < count; i++) {
+		assert_int_equal(model.edge_slot[paths[i].edges[0]], paths[i].root_edge * 3);
+		seen |= 1u << paths[i].root_edge;
+		heap_path_deinit(&paths[i]);
+	}
+	assert_int_equal(seen, 7);
+	heap_divided_destroy(divided);
+	heap_graph_destroy(blocks);
+	model_free_parts(&model);
+	model_deinit(&model);
+}
+
 static void without_parts_there_is_no_other_graph(void **state)
 {
 	struct heap_snapshot model;
@@ -450,5 +488,6 @@ UNIT_TESTS("divided", cmocka_unit_test(parts_belong_to_who_points_to_them),
 	   cmocka_unit_test(what_nothing_points_to_hangs_on_the_rest),
 	   cmocka_unit_test(stale_words_hold_no_parts),
 	   cmocka_unit_test(paths_leave_the_part_that_they_lead_to),
+	   cmocka_unit_test(there_is_a_path_by_each_part),
 	   cmocka_unit_test(without_parts_there_is_no_other_graph),
 	   cmocka_unit_test(nodes_are_reached_as_their_blocks_are))

@@ -234,6 +234,14 @@ static void take_variable(struct cast_search *search, const struct code_move *mo
 	search->values[move->value] = value;
 }
 
+// True if a register is a variable, whose type tells what it leads to, whatever the memory there is declared to be.
+static bool is_variable_of(const struct cast_search *search, uint8_t reg, uint64_t pc)
+{
+	uint32_t at = 0;
+
+	return cast_places_next(&search->places, reg, 0, pc, CAST_HOLDER | CAST_TARGET, &at);
+}
+
 // Does what an instruction does with static memory if it is at a constant from an address that a register has, as all of it is
 // where instructions have no room for whole addresses. @return false: it is not
 static bool visit_static(struct cast_search *search, const struct code_move *move, uint64_t pc)
@@ -246,6 +254,8 @@ static bool visit_static(struct cast_search *search, const struct code_move *mov
 	    at->holder || !at->at || at->is_pointer)
 		return false;
 	result.target = at->at + (uint64_t)(int64_t)move->offset;
+	if (is_variable_of(search, move->base, pc))
+		return false;
 	if (move->kind == MOVE_LOAD)
 		load_variable(search, &result, pc);
 	else if (move->kind == MOVE_STORE)

@@ -75,7 +75,7 @@ static bool has_void_pointer(const struct heap_types *types, heap_type_id id, in
 // Types of members have no place that is known, but their number in the snapshot's table.
 #define NUMBERED (UINT64_C(1) << 63)
 
-// Nor has any pointer need to have the type of what leads to static memory: that number is of the struct itself.
+// There need be no type of pointers to a struct in static memory: that number is of the struct itself.
 #define LED_TO (UINT64_C(1) << 62)
 
 // The type that a place or number says.
@@ -182,7 +182,8 @@ static heap_type_id variable_at(const struct search *search, uint64_t address, u
 		!(list[i].flags & HEAP_DWARF_VARIABLE_THREAD_LOCAL) && list[i].address <= address);
 	heap_type_id type;
 
-	if (behind == 0)
+	// What the linker has left out stays at address 0.
+	if (behind == 0 || list[behind - 1].address == 0)
 		return HEAP_NO_TYPE;
 	type = search->module->type_map[list[behind - 1].type];
 	*offset = address - list[behind - 1].address;
@@ -207,8 +208,10 @@ static uint64_t find_static(void *context, uint64_t address, uint32_t *inner)
 
 	for (int depth = 0; depth < MAX_DEPTH && types->types[id].kind == HEAP_TYPE_ARRAY; depth++)
 		id = heap_types_strip(types, step_in(types, &types->types[id], &offset));
+	if (!heap_types_has_members(&types->types[id]) || offset > UINT32_MAX)
+		return 0;
 	*inner = (uint32_t)offset;
-	return heap_types_has_members(&types->types[id]) && offset <= UINT32_MAX ? LED_TO | id : 0;
+	return LED_TO | id;
 }
 
 // Registers that cannot be mistaken for each other.

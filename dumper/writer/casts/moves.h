@@ -40,9 +40,10 @@ enum move_kind {
 	MOVE_OTHER, /**< it may change registers */
 	MOVE_LOAD,
 	MOVE_STORE,
-	MOVE_COPY,           /**< from the base register */
-	MOVE_ADDRESS,        /**< what a LOAD would read from, or the base and a constant */
-	MOVE_VARIABLE,       /**< the address of static memory, its target */
+	MOVE_COPY,    /**< from the base register */
+	MOVE_ADDRESS, /**< what a LOAD would read from, or the base and a constant */
+	/* These three, in this order, have an address of static memory as their target. */
+	MOVE_VARIABLE,       /**< that address itself */
 	MOVE_LOAD_VARIABLE,  /**< what is there */
 	MOVE_STORE_VARIABLE, /**< the other way */
 	MOVE_ADD,            /**< of the base register to the value's */

@@ -28,7 +28,8 @@ enum {
 	PAGE = 4096,          // no pointer points below
 	LEAST_TEXT = 3,       // letters in front of older contents
 	SMALL_TEXT = 256,     // bytes of a block with such
-	MAX_UTF8 = 4,         // bytes of a character
+	FEW_OTHERS =
+		4, // one letter in so many is of another encoding than UTF-8: a text in ISO 8859
 
 	// The verdict of one word on a candidate.
 	CONFIRMED = 1,
@@ -719,23 +720,32 @@ bool content_is_text(const struct inference *inference, const struct content *co
 	       snapshot->edge_slot[edge] * UINT64_C(8) >= start + seen;
 }
 
+bool content_is_fraction(uint64_t word)
+{
+	enum {
+		BIAS = 0x3ff,
+		EXPONENTS = 48 // on either side of 1
+	};
+	uint64_t exponent = word >> 52 & 0x7ff;
+
+	return exponent > BIAS - EXPONENTS && exponent < BIAS + EXPONENTS;
+}
+
 bool content_is_sure_text(const struct inference *inference, const struct content *content,
 			  uint64_t size)
 {
 	const char *bytes = (const char *)content->words;
-	uint64_t seen = content->count * 8 < size ? content->count * 8 : size, at = 0;
+	uint64_t seen = content->count * 8 < size ? content->count * 8 : size, at = 0, other = 0;
 
 	if (!content_is_text(inference, content, size))
 		return false;
 	while (at < seen && bytes[at] != '\0') {
 		size_t length = heap_utf8_length(bytes + at, seen - at);
 
-		// What has been read may end within a character.
-		if (length == 0)
-			return seen < size && at + MAX_UTF8 > seen;
-		at += length;
+		other += length == 0;
+		at += length > 0 ? length : 1;
 	}
-	return true;
+	return other * FEW_OTHERS <= at;
 }
 
 // True for text of at least two characters of a width, all of them of the Latin script's first 256.

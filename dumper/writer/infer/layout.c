@@ -578,3 +578,33 @@ bool layouts_says_more(const struct layouts *layouts, heap_type_id more, heap_ty
 {
 	return more != less && layouts_has(layouts, more, less, 0);
 }
+
+static bool are_integers(const struct layouts *layouts, heap_type_id id, int depth, uint32_t *left)
+{
+	enum {
+		MAX_MEMBER_DEPTH = 4 // of structs in structs
+	};
+	const struct heap_types *types = layouts->types;
+	const struct heap_type *type = &types->types[layouts_strip(layouts, id)];
+
+	if (!heap_types_has_members(type))
+		return type->kind == HEAP_TYPE_ENUM ||
+		       (type->kind == HEAP_TYPE_BASE && type->size > 1 &&
+			!(type->flags & HEAP_TYPE_FLOAT));
+	for (uint32_t i = 0; i < type->members; i++) {
+		if (*left == 0 || depth == MAX_MEMBER_DEPTH)
+			return false;
+		--*left;
+		if (!are_integers(layouts, types->members[type->first_member + i].type, depth + 1,
+				  left))
+			return false;
+	}
+	return true;
+}
+
+bool layouts_has_integers_alone(const struct layouts *layouts, heap_type_id id)
+{
+	uint32_t left = 64; // members
+
+	return are_integers(layouts, id, 0, &left);
+}

@@ -9,33 +9,8 @@ enum {
 	NEIGHBOURS = 8,       // sizes of a site on either side of a block's own
 	LEAST_TEXT = 4,       // letters; fewer may be numbers
 	LEAST_FRACTIONS = 4,  // words of them
-	EXPONENTS = 48,       // of a double, on either side of 1
 	SHORT_EXPONENTS = 30, // of a float
-	MAX_DEPTH = 4,        // of structs in structs
-	MAX_VISITS = 64,      // members
 };
-
-// True for a struct of whole numbers alone, as which anything can be read.
-static bool has_integers_alone(const struct layouts *layouts, heap_type_id id, int depth,
-			       uint32_t *left)
-{
-	const struct heap_types *types = layouts->types;
-	const struct heap_type *type = &types->types[layouts_strip(layouts, id)];
-
-	if (!heap_types_has_members(type))
-		return type->kind == HEAP_TYPE_ENUM ||
-		       (type->kind == HEAP_TYPE_BASE && type->size > 1 &&
-			!(type->flags & HEAP_TYPE_FLOAT));
-	for (uint32_t i = 0; i < type->members; i++) {
-		if (*left == 0 || depth == MAX_DEPTH)
-			return false;
-		--*left;
-		if (!has_integers_alone(layouts, types->members[type->first_member + i].type,
-					depth + 1, left))
-			return false;
-	}
-	return true;
-}
 
 // True for a byte of text in ASCII or UTF-8, which has no bytes like those of small negative numbers.
 static bool is_printable(unsigned char byte)
@@ -59,13 +34,6 @@ static bool has_text(const struct inference *inference, const struct content *co
 	       size - at - 1 <= slack;
 }
 
-static bool is_fraction(uint64_t word)
-{
-	uint64_t exponent = word >> 52 & 0x7ff;
-
-	return exponent > 0x3ff - EXPONENTS && exponent < 0x3ff + EXPONENTS;
-}
-
 static bool is_short_fraction(uint64_t half)
 {
 	uint64_t exponent = half >> 23 & 0xff;
@@ -85,7 +53,7 @@ static bool has_fractions(const struct content *content, uint64_t stride)
 {
 	uint64_t doubles = 0, floats = 0, all = 0;
 
-	if (stride % WORD != 0 || is_fraction(content->words[0]) ||
+	if (stride % WORD != 0 || content_is_fraction(content->words[0]) ||
 	    has_short_fractions(content->words[0]))
 		return false;
 	for (uint64_t i = stride / WORD; i < content->count; i++) {
@@ -94,7 +62,7 @@ static bool has_fractions(const struct content *content, uint64_t stride)
 		if (word == 0)
 			continue;
 		all++;
-		doubles += is_fraction(word);
+		doubles += content_is_fraction(word);
 		floats += has_short_fractions(word);
 		if (doubles < all && floats < all)
 			return false;
@@ -134,11 +102,10 @@ bool lone_headers_are(const struct inference *inference, const struct content *c
 		      const struct layout_claim *claim)
 {
 	uint64_t stride = layouts_size(&inference->layouts, claim->type);
-	uint32_t left = MAX_VISITS;
 
 	if (claim->elements <= 1 || stride < WORD / 2 ||
 	    !layouts_is_compound(&inference->layouts, claim->type) ||
-	    !has_integers_alone(&inference->layouts, claim->type, 0, &left))
+	    !layouts_has_integers_alone(&inference->layouts, claim->type))
 		return false;
 	return has_text(inference, content, stride) || has_fractions(content, stride) ||
 	       are_odd(inference, content->object, stride);

@@ -4,7 +4,8 @@
 #include "dumper/writer/infer/inference.h"
 
 enum {
-	MAX_DEPTH = 8, // of members in members
+	MAX_DEPTH = 8,       // of members in members
+	LEAST_FRACTIONS = 2, // words
 };
 
 // @return false: there are too many
@@ -166,6 +167,18 @@ static bool is_vague(const struct inference *inference, heap_type_id type)
 	       layouts_is_raw(&inference->layouts, type, 0);
 }
 
+// True if a block has fractions where a struct has whole numbers alone: any numbers are such, so that they would not speak
+// against it. A random number may look like one.
+static bool has_fractions(const struct inference *inference, const struct content *content,
+			  heap_type_id type)
+{
+	uint64_t words = layouts_size(&inference->layouts, type) / sizeof(uint64_t), found = 0;
+
+	for (uint64_t i = 0; i < words && i < content->count; i++)
+		found += content_is_fraction(content->words[i]);
+	return found >= LEAST_FRACTIONS && layouts_has_integers_alone(&inference->layouts, type);
+}
+
 // How well a block may be of a type; less than 0: it may not. A larger block has to agree better.
 //
 // @param unset  enums may have old bytes, as members that the program does not use have them
@@ -175,6 +188,7 @@ static int score(const struct inference *inference, const struct layout_claim *c
 	int result;
 
 	if (claim->fit == LAYOUT_NONE || is_vague(inference, claim->type) ||
+	    has_fractions(inference, content, claim->type) ||
 	    hints_ask(inference, target, claim->type) == VERDICT_AGAINST)
 		return -1;
 	if (unset)

@@ -12,9 +12,8 @@
  *
  * The context of an object is the path of members from the nearest object or variable that is no container. The head of a
  * container, all of whose pointers lead to the nodes with void pointers, or to what many heads share, is one, too.
- * Nodes that lead to each other have one context. A table that is
- * a variable itself has the variable. The functions that the containers on the path have, as those that free
- * keys and values, may handle what is in them.
+ * Nodes that lead to each other have one context. That of a table which is a variable itself is the variable. The functions
+ * that the containers on the path have, as those that free keys and values, may handle what is in them.
  */
 
 #include "dumper/writer/infer/layout.h"

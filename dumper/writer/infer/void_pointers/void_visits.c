@@ -304,6 +304,7 @@ static struct heap_error *visit_variables(struct void_search *search, void_visit
 	for (uint64_t i = 0; i < snapshot->root_edge_count && !progress_is_late(); i++) {
 		const struct heap_root_edge *edge = &snapshot->root_edges[i];
 
+		progress_step();
 		if (root != &snapshot->roots[edge->root]) {
 			root = &snapshot->roots[edge->root];
 			HEAP_TRY(find_holder(search, root, &value));
