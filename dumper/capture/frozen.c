@@ -52,7 +52,7 @@ __attribute__((noreturn)) static void end(int status)
 		HEAPSNAP_SYSTEM_1(SYS_exit_group, status);
 }
 
-// Why the writer could not be started: an errno, or 0.
+// The errno by which the writer could not be started, or 0.
 static int exec_error;
 
 // In the child that shares the frozen copy's memory until it execs.

@@ -32,11 +32,11 @@ HEAP_MUST_CHECK
 struct heap_error *heap_path_find(struct heap_graph *graph, heap_object_id object,
 				  struct heap_path *result);
 
-/** How a search is done. */
+/** Limits of a search, and the parts of pools that it tells apart. */
 struct heap_path_limits {
 	/**
-	 * Of the same snapshot: a path that leads into a part of a pool leads out of that part, and the object may be a
-	 * part. NULL: it may leave a pool by any pointer.
+	 * The parts of the same snapshot: a path that leads into a part of a pool leads out of that one, and the object may
+	 * be a part. NULL: it may leave a pool by any pointer.
 	 */
 	const struct heap_divided *divided;
 	bool typed_only;             /**< only by pointers of typed objects and variables */

@@ -155,7 +155,7 @@ struct format_context {
 	struct dictionary *metadata;
 };
 
-// What the functions below keep to themselves.
+// These are known to the functions below alone.
 struct file_context {
 	const struct av_class *class;
 	int fd, trunc;

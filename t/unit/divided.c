@@ -240,7 +240,7 @@ static void stale_words_hold_no_parts(void **state)
 	model_deinit(&model);
 }
 
-// Of a path to a node, the root edge; of a page's path through blocks alone, any pointer to the page will do.
+// Finds the root edge of a path to a node. Through blocks alone, any pointer to the page will do.
 static uint64_t root_edge_of(struct heap_graph *blocks, const struct heap_divided *divided,
 			     heap_node_id node, size_t length)
 {

@@ -58,6 +58,17 @@ static bool find_inner(const struct cast_value *value, int32_t offset, struct ca
 	return sum >= 0 && sum <= UINT32_MAX;
 }
 
+// Finds the member of a struct in static memory that is at an address. @return false: it is in no struct with void pointers
+static bool find_static_member(struct cast_search *search, uint64_t address,
+			       struct cast_member *member)
+{
+	const struct code_cast_visitor *visitor = search->visitor;
+
+	*member = (struct cast_member){ 0 };
+	member->holder = visitor->statics(visitor->context, address, &member->offset);
+	return member->holder && (cast_search_roles(search, member->holder) & CAST_HOLDER);
+}
+
 // Finds the member that an instruction reads or writes by a register, of each struct that this may lead to, and has what is
 // stored come there. @return false: it is none
 static bool visit_members_of(struct cast_search *search, const struct code_move *move, uint8_t base,
@@ -79,17 +90,6 @@ static bool visit_members_of(struct cast_search *search, const struct code_move 
 	else if (value->inner == 0)
 		visit_element(search, move, pc, &value->origin, member);
 	return member->holder != 0;
-}
-
-// The member of a struct in static memory that an address is. @return false: it is in no struct with void pointers
-static bool find_static_member(struct cast_search *search, uint64_t address,
-			       struct cast_member *member)
-{
-	const struct code_cast_visitor *visitor = search->visitor;
-
-	*member = (struct cast_member){ 0 };
-	member->holder = visitor->statics(visitor->context, address, &member->offset);
-	return member->holder && (cast_search_roles(search, member->holder) & CAST_HOLDER);
 }
 
 // Likewise, where the register is an index, and the offset the address of an array in static memory.
@@ -235,7 +235,7 @@ static void take_variable(struct cast_search *search, const struct code_move *mo
 }
 
 // True if a register is a variable, whose type tells what it leads to, whatever the memory there is declared to be.
-static bool is_variable_of(const struct cast_search *search, uint8_t reg, uint64_t pc)
+static bool is_variable(const struct cast_search *search, uint8_t reg, uint64_t pc)
 {
 	uint32_t at = 0;
 
@@ -251,11 +251,9 @@ static bool visit_static(struct cast_search *search, const struct code_move *mov
 	struct code_move result = *move;
 
 	if (move->is_indexed || move->is_sum || !cast_values_are_fresh(search, base, pc) ||
-	    at->holder || !at->at || at->is_pointer)
+	    at->holder || !at->at || at->is_pointer || is_variable(search, move->base, pc))
 		return false;
 	result.target = at->at + (uint64_t)(int64_t)move->offset;
-	if (is_variable_of(search, move->base, pc))
-		return false;
 	if (move->kind == MOVE_LOAD)
 		load_variable(search, &result, pc);
 	else if (move->kind == MOVE_STORE)

@@ -86,7 +86,7 @@ static heap_type_id type_of(const struct search *search, uint64_t type)
 		       : module_type(search->module, type, &search->capture->snapshot.types);
 }
 
-// What a pointer of a type leads to.
+// Finds what a pointer of a type leads to.
 static heap_type_id pointee_of(const struct search *search, uint64_t type)
 {
 	return type & LED_TO ? (heap_type_id)(type & ~LED_TO)
@@ -182,7 +182,7 @@ static heap_type_id variable_at(const struct search *search, uint64_t address, u
 		!(list[i].flags & HEAP_DWARF_VARIABLE_THREAD_LOCAL) && list[i].address <= address);
 	heap_type_id type;
 
-	// What the linker has left out stays at address 0.
+	// Variables that the linker has left out stay at address 0.
 	if (behind == 0 || list[behind - 1].address == 0)
 		return HEAP_NO_TYPE;
 	type = search->module->type_map[list[behind - 1].type];

@@ -28,8 +28,7 @@ enum {
 	PAGE = 4096,          // no pointer points below
 	LEAST_TEXT = 3,       // letters in front of older contents
 	SMALL_TEXT = 256,     // bytes of a block with such
-	FEW_OTHERS =
-		4, // one letter in so many is of another encoding than UTF-8: a text in ISO 8859
+	FEW_OTHERS = 4,       // of so many letters one may be no UTF-8, as in ISO 8859
 
 	// The verdict of one word on a candidate.
 	CONFIRMED = 1,

@@ -87,16 +87,16 @@ bool content_read_value(const struct inference *inference, heap_object_id object
 bool content_is_text_and_rest(const struct inference *inference, const struct content *content,
 			      uint64_t size);
 
+/** True for a word that is a double as programs have them, neither very large nor very small: whole numbers and pointers are none. */
+bool content_is_fraction(uint64_t word);
+
 /** True for a string: text up to a NUL, and only NULs or leftovers after it. */
 bool content_is_text(const struct inference *inference, const struct content *content,
 		     uint64_t size);
 
-/** True for a word that is a double as programs have them, neither very large nor very small: whole numbers and pointers are none. */
-bool content_is_fraction(uint64_t word);
-
 /**
- * Likewise, if nearly all of it is UTF-8, too. Many numbers read like text of any other encoding, hardly any like this: where another member of a
- * union may hold one, no other text counts.
+ * Likewise, if nearly all of it is UTF-8, too. Many numbers read like text of any other encoding, hardly any like this: where
+ * another member of a union may hold one, no other text counts.
  */
 bool content_is_sure_text(const struct inference *inference, const struct content *content,
 			  uint64_t size);

@@ -132,11 +132,11 @@ bool layouts_has_pointer(const struct layouts *layouts, heap_type_id whole, uint
  */
 heap_type_id layouts_whole_member(const struct layouts *layouts, heap_type_id type);
 
-/** True if any part of a type is an array of bytes, which programs use for any data. */
-bool layouts_has_raw(const struct layouts *layouts, heap_type_id whole);
-
 /** True for a struct of whole numbers alone, and no single bytes: anything can be read as one. */
 bool layouts_has_integers_alone(const struct layouts *layouts, heap_type_id id);
+
+/** True if any part of a type is an array of bytes, which programs use for any data. */
+bool layouts_has_raw(const struct layouts *layouts, heap_type_id whole);
 
 /** True if @p offset lies in such an array. */
 bool layouts_is_raw(const struct layouts *layouts, heap_type_id whole, uint64_t offset);

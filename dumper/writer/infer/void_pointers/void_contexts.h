@@ -19,7 +19,6 @@
 #include "dumper/writer/infer/layout.h"
 #include "lib/base/array.h"
 #include "lib/base/hash_table.h"
-
 #include "lib/snapshot/snapshot.h"
 
 struct inference;
