@@ -10,6 +10,7 @@
 #include "dumper/command/permission.h"
 #include "dumper/command/priority.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,6 +27,7 @@
 enum {
 	MAX_ATTEMPTS = 5, // if the process begins another program meanwhile
 	LOST_LOOK_US = 10000,
+	REAP_MS = 5000,   // until a process has waited for a child of ours
 	LOST_LOOKS = 100, // until what has ended a thread has ended the process, too
 };
 
@@ -286,11 +288,15 @@ static bool reopen(struct target *target)
 // No zombie of ours may stay with a process that began another program meanwhile.
 static void reap_left(struct target *target)
 {
+	uint64_t until = heap_monotonic_ns() + REAP_MS * UINT64_C(1000000);
 	sigset_t before;
 
 	block_signals(&before);
-	for (int look = 0; look < LOST_LOOKS && target->left > 0 && reopen(target); look++)
+	while (target->left > 0 && heap_monotonic_ns() < until && reopen(target)) {
 		frozen_copy_reap(&target->process, &target->left);
+		if (target->left > 0)
+			usleep(LOST_LOOK_US);
+	}
 	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 

@@ -562,6 +562,17 @@ void frozen_copy_tend(struct process *process, struct frozen_copy *copy)
 	process_threads_release_late(process, &copy->tracees);
 }
 
+// An exec() waits for all threads that it has ended to be waited for.
+static void release_lost(struct process *process, struct frozen_copy *copy)
+{
+	uint64_t until = heap_monotonic_ns() + PROCESS_THREADS_PATIENCE_MS * UINT64_C(1000000);
+
+	while (process_threads_are_stuck(&copy->tracees) && heap_monotonic_ns() < until) {
+		frozen_copy_tend(process, copy);
+		sched_yield();
+	}
+}
+
 static bool wait_for(struct making *making, const long own_pids[2])
 {
 	bool all = true;
@@ -582,7 +593,10 @@ static bool reap(struct process *process, const long own_pids[2])
 	struct tracee_before before;
 	size_t added;
 	bool has_waited = false;
-	struct heap_error *error = process_threads_find(process, &threads.tracees, &added);
+	struct heap_error *error;
+
+	process_threads_release_heir(process); // of an attempt before this one
+	error = process_threads_find(process, &threads.tracees, &added);
 
 	if (!error && find_code(&making))
 		error = victim_find(process, &threads.tracees, &making.victim);
@@ -594,6 +608,7 @@ static bool reap(struct process *process, const long own_pids[2])
 		}
 		tracee_detach(making.victim);
 	}
+	release_lost(process, &threads);
 	heap_error_destroy(error);
 	process_threads_deinit(&threads.tracees);
 	return has_waited;
@@ -605,17 +620,6 @@ void frozen_copy_reap(struct process *process, long *left)
 
 	if (reap(process, own_pids))
 		*left = 0;
-}
-
-// An exec() waits for all threads that it has ended to be waited for.
-static void release_lost(struct process *process, struct frozen_copy *copy)
-{
-	uint64_t until = heap_monotonic_ns() + PROCESS_THREADS_PATIENCE_MS * UINT64_C(1000000);
-
-	while (process_threads_are_stuck(&copy->tracees) && heap_monotonic_ns() < until) {
-		frozen_copy_tend(process, copy);
-		sched_yield();
-	}
 }
 
 void frozen_copy_destroy(struct process *process, struct frozen_copy *copy)

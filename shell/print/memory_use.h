@@ -20,6 +20,7 @@ struct memory_use {
 	uint64_t blocks, spare, spare_pages, stacks, mapped;
 };
 
+/** @return what the opened snapshot's process used its memory for. */
 struct memory_use memory_use_of(const struct heap_snapshot *snapshot);
 
 /** Prints these lines, and the same for JSON. */
