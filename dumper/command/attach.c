@@ -29,6 +29,7 @@ enum {
 	LOST_LOOK_US = 10000,
 	REAP_MS = 5000,   // until a process has waited for a child of ours
 	LOST_LOOKS = 100, // until what has ended a thread has ended the process, too
+	OPEN_LOOKS = 20,  // at a process that seems to have ended
 };
 
 struct target {
@@ -123,6 +124,13 @@ static struct heap_error *check(struct target *target)
 		return refuse_traced(target);
 	HEAP_TRY(check_memory(target));
 	return check_machine(target);
+}
+
+// True after check() if the process is ending; or another thread than the main one has begun another program, for whose
+// start the process is a zombie: exec() makes that thread the main one.
+static bool is_ending(const struct target *target)
+{
+	return !target->status.has_memory && !process_is_of_kernel(&target->process);
 }
 
 // --- the snapshot -------------------------------------------------------------------------
@@ -228,7 +236,7 @@ static void block_signals(sigset_t *before)
 }
 
 struct outcome {
-	bool is_lost;   // as frozen_copy has it
+	bool is_lost;   // as frozen_copy has it; or it is ending, or seems to
 	bool is_copied; // what failed then was the writer
 };
 
@@ -241,7 +249,7 @@ static struct heap_error *take_once(struct target *target, const struct foreign_
 	sigset_t before;
 	struct heap_error *error = check(target);
 
-	*outcome = (struct outcome){ 0 };
+	*outcome = (struct outcome){ .is_lost = error && is_ending(target) };
 	if (error)
 		return error;
 	if (frozen_group_holds(&target->process))
@@ -269,12 +277,26 @@ static struct heap_error *take_once(struct target *target, const struct foreign_
 	return error;
 }
 
+// Looks again at one that has ended: while a thread of it begins another program, it may seem so; see is_ending().
+HEAP_MUST_CHECK
+static struct heap_error *open_target(pid_t pid, struct process *process)
+{
+	struct heap_error *error = process_open(pid, process);
+
+	for (int look = 1; error && look < OPEN_LOOKS && kill(pid, 0) == 0; look++) {
+		heap_error_destroy(error);
+		usleep(LOST_LOOK_US);
+		error = process_open(pid, process);
+	}
+	return error;
+}
+
 // @return false if it has ended
 static bool reopen(struct target *target)
 {
 	struct process again;
 	// The pid of a process that has not been waited for is no other one's.
-	struct heap_error *error = process_open(target->process.pid, &again);
+	struct heap_error *error = open_target(target->process.pid, &again);
 
 	if (error) {
 		heap_error_destroy(error);
@@ -321,7 +343,9 @@ static bool await_program(struct target *target, bool is_lost)
 		if (program != 0 && program != target->program)
 			return true;
 		// For a moment there is none, while the threads are being ended.
-		if ((!is_lost && program != 0) || target->program == 0 || look == LOST_LOOKS)
+		if (!is_lost && (program != 0 || target->program == 0))
+			return false;
+		if (look == LOST_LOOKS)
 			return false;
 		usleep(LOST_LOOK_US);
 	}
@@ -333,7 +357,7 @@ struct heap_error *attach_take(pid_t pid, const struct foreign_options *options,
 	struct heap_error *error;
 	struct outcome outcome;
 
-	HEAP_TRY(process_open(pid, &target.process));
+	HEAP_TRY(open_target(pid, &target.process));
 	for (int attempt = 1;; attempt++) {
 		target.program = process_program(&target.process);
 		target.name[0] = '\0';

@@ -131,21 +131,28 @@ static bool await_victim(const struct process *process, struct tracee *victim)
 }
 
 // The thread goes on if it cannot be the victim.
+// @param set  false: another thread's exec() has just ended it
 HEAP_MUST_CHECK
-static struct heap_error *set_options(const struct process *process, struct tracee *victim)
+static struct heap_error *set_options(const struct process *process, struct tracee *victim,
+				      bool *set)
 {
-	struct heap_error *error;
+	struct heap_error *error = NULL;
 
 	victim->options = find_options(process, victim->tid);
-	if (ptrace(PTRACE_SETOPTIONS, victim->tid, NULL, victim->options) == 0)
+	*set = ptrace(PTRACE_SETOPTIONS, victim->tid, NULL, victim->options) == 0;
+	if (*set)
 		return NULL;
-	error = victim->options & PTRACE_O_SUSPEND_SECCOMP
-			? heap_error_create(HEAP_ERROR_SYSTEM,
-					    "%d filters its system calls, which might "
-					    "end it; only root may suspend that",
-					    (int)process->pid)
-			: heap_error_create_system("%d", (int)process->pid);
-	tracee_detach(victim);
+	if (errno == ESRCH)
+		victim->state = TRACEE_STUCK; // until it has been waited for
+	else if (victim->options & PTRACE_O_SUSPEND_SECCOMP)
+		error = heap_error_create(HEAP_ERROR_SYSTEM,
+					  "%d filters its system calls, which might "
+					  "end it; only root may suspend that",
+					  (int)process->pid);
+	else
+		error = heap_error_create_system("%d cannot be traced", (int)process->pid);
+	if (error)
+		tracee_detach(victim);
 	return error;
 }
 
@@ -174,9 +181,7 @@ static struct heap_error *stop_victim(struct process *process,
 		victim->state = TRACEE_LEFT_ALONE;
 		return NULL;
 	}
-	HEAP_TRY(set_options(process, victim));
-	*stopped = true;
-	return NULL;
+	return set_options(process, victim, stopped);
 }
 
 static bool are_gone(const struct process_threads *threads)
@@ -192,6 +197,7 @@ struct heap_error *victim_find(struct process *process, struct process_threads *
 			       struct tracee **result)
 {
 	uint64_t start = heap_monotonic_ns(), waited = 0;
+	const uint64_t program = process_program(process);
 	size_t added;
 
 	for (; waited < SEARCH_MS; waited = (heap_monotonic_ns() - start) / 1000000) {
@@ -205,7 +211,8 @@ struct heap_error *victim_find(struct process *process, struct process_threads *
 		if (stopped)
 			return NULL;
 		HEAP_TRY(process_threads_find(process, threads, &added));
-		if (added == 0 && are_gone(threads))
+		// Of the threads of the program before, the first has the same number, and may be traced still.
+		if ((added == 0 && are_gone(threads)) || process_program(process) != program)
 			return process_threads_lost(process);
 		usleep(LOOK_US);
 	}
@@ -222,11 +229,14 @@ struct heap_error *victim_choose(struct process *process, struct process_threads
 	*result = NULL;
 	for (size_t i = 0; i < threads->count; i++) {
 		struct tracee *tracee = &threads->list[i];
+		bool is_set;
 
 		if (tracee->state != TRACEE_STOPPED || tracee->signal != 0 ||
 		    is_in_sequence(process, tracee))
 			continue;
-		HEAP_TRY(set_options(process, tracee));
+		HEAP_TRY(set_options(process, tracee, &is_set));
+		if (!is_set)
+			continue;
 		*result = tracee;
 		return NULL;
 	}
