@@ -332,19 +332,25 @@ $(eval $(call truth,gcc-O2-static,$(GCC),$(GXX),-O2 -static))
 $(eval $(call truth,gcc-O1-lto,$(GCC),$(GXX),-O1 -flto=1))
 $(eval $(call truth,clang-O2,clang,clang++,-O2))
 
-# Without debug information, and without symbols. $(call truth-bare,VARIANT,compiler,flags,folder,programs)
+# Without debug information, and without symbols: no compiler's code depends on -g.
+$(BARE_CXX:%=$(BUILD)/truth/%.gcc-O0-bare) $(BARE_CXX:%=$(BUILD)/truth/%.gcc-O2-bare): %-bare: %
+	$(Q)strip --strip-debug -o $@ $<
+
+$(BUILD)/truth/%-stripped: $(BUILD)/truth/%
+	$(Q)strip -o $@ $<
+
+# $(call truth-bare,VARIANT,compiler,flags)
 define truth-bare
-$(5:%=$(BUILD)/truth/%.$(1)): $(BUILD)/truth/%.$(1): $(4)/%.cc $(TRUTH_PARTS) $(BUILD)/truth/truth.o
+$(OTHER_BARE:%=$(BUILD)/truth/%.$(1)): $(BUILD)/truth/%.$(1): t/truth/bare/%.cc $(TRUTH_PARTS) $(BUILD)/truth/truth.o
 	$$(call say,PROG,$$@)
 	$$(Q)$(2) $(3) -std=c++17 -iquote . -o $$@ $$< $(BUILD)/truth/truth.o
 endef
-bare-forms = $(eval $(call truth-bare,$(1)-O0-bare,$(2),-O0,$(3),$(4))) \
-	$(eval $(call truth-bare,$(1)-O2-bare,$(2),-O2,$(3),$(4))) \
-	$(eval $(call truth-bare,$(1)-O2-stripped,$(2),-O2 -s,$(3),$(4)))
-$(call bare-forms,gcc,$(GXX),t/truth,$(BARE_CXX))
-$(call bare-forms,gcc,$(GXX),t/truth/bare,$(OTHER_BARE))
-$(call bare-forms,clang,clang++,t/truth/bare,$(OTHER_BARE))
-$(call bare-forms,libcxx,clang++ -stdlib=libc++,t/truth/bare,$(OTHER_BARE))
+bare-forms = $(eval $(call truth-bare,$(1)-O0-bare,$(2),-O0)) \
+	$(eval $(call truth-bare,$(1)-O2-bare,$(2),-O2)) \
+	$(eval $(call truth-bare,$(1)-O2-stripped,$(2),-O2 -s))
+$(call bare-forms,gcc,$(GXX))
+$(call bare-forms,clang,clang++)
+$(call bare-forms,libcxx,clang++ -stdlib=libc++)
 
 # All that t/truth judges.
 truths: $(TRUTHS) truth-lua
