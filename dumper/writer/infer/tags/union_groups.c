@@ -4,6 +4,7 @@
 #include "dumper/writer/base/progress.h"
 #include "dumper/writer/infer/arrays/pointer_tables.h"
 #include "dumper/writer/infer/sampler.h"
+#include "dumper/writer/infer/tags/union_casts.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/hash.h"
 
@@ -341,6 +342,25 @@ static bool is_overlaid(const struct inference *inference, const struct sighting
 	       heap_edge_at(&capture->snapshot, sighting->holder, at) != UINT32_MAX;
 }
 
+// Adds what code casts the void pointers of a union to.
+static void add_casts(const struct inference *inference, const struct union_choice *choice,
+		      struct union_tally *tally)
+{
+	struct union_casts casts;
+
+	if (!tally->is_open || tally->has_casts)
+		return;
+	tally->has_casts = true;
+	casts = union_casts_find(&inference->casts, &inference->layouts, choice->holder,
+				 choice->offset);
+	for (uint32_t i = 0; i < casts.count; i++) {
+		uint32_t at = add_alternative(tally, casts.types[i]);
+
+		if (at < UNION_ALTERNATIVES)
+			tally->casts |= UINT64_C(1) << at;
+	}
+}
+
 // Counts one pointer in the groups of all numbers that may be its tag.
 HEAP_MUST_CHECK
 static struct heap_error *see(struct union_lesson *lesson, uint32_t number,
@@ -358,6 +378,7 @@ static struct heap_error *see(struct union_lesson *lesson, uint32_t number,
 		HEAP_TRY(heap_array_append(&lesson->tallies, (struct union_tally){ 0 }));
 	tally = &lesson->tallies.items[number];
 	add_alternatives(inference, slots, first, end, tally, sighting);
+	add_casts(inference, choice, tally);
 	union_choices_read_all(inference, choice, sighting->address, values);
 	for (uint32_t i = 0; i < choice->number_count; i++) {
 		const uint64_t value = values[i];

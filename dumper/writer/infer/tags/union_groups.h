@@ -13,7 +13,7 @@
 #include "lib/base/array.h"
 
 enum {
-	UNION_ALTERNATIVES = 48, /**< types that a pointer may lead to */
+	UNION_ALTERNATIVES = 48, /**< types that a pointer may lead to; at most 64 */
 	UNION_VALUES = 64,       /**< of a tag */
 	UNION_SIZES = 3,         /**< of blocks that are arrays */
 	UNION_ANSWERS = 1 << 10,
@@ -57,6 +57,8 @@ struct union_tally {
 	uint32_t alternative_count;
 	uint32_t declared; /**< of these, those that the union's members point to */
 	bool is_open;      /**< there is a void *: the pointee may be any type */
+	bool has_casts;    /**< what code casts that to is among the alternatives */
+	uint64_t casts;    /**< a bit for each of these */
 	struct union_groups groups[UNION_NUMBERS];
 	uint64_t explained
 		[UNION_NUMBERS]; /**< for union_tags.c: pointers, if the number is the tag */

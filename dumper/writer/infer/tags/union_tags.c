@@ -23,7 +23,9 @@ enum {
 	MIN_POINTERS = 8, // with a value that no sure name explains
 	PER_MILLE = 950,  // of a value's blocks that must agree
 	CONTRADICTED = 4, // pointers that a tag must explain for each that contradicts it
-	MARGIN = 4,       // of scores: one for each so many blocks
+	RARE = 64,    // bytes, from which on a struct of a wrong type is hardly of a block's size
+	ROUNDED = 16, // by fewer bytes sizes are rounded up
+	MARGIN = 4,   // of scores: one for each so many blocks
 };
 
 struct heap_error *union_tags_init(struct union_tags *tags, uint32_t types)
@@ -237,6 +239,39 @@ static uint32_t choose_by_length(const struct union_tally *tally, const struct u
 	return found;
 }
 
+// True if the blocks of a value have the size of a struct, which is hardly that of anything else.
+static bool have_rare_size(const struct inference *inference, const struct union_group *group,
+			   heap_type_id type)
+{
+	uint64_t size = layouts_size(&inference->layouts, type);
+	uint32_t i = 0;
+
+	while (i < group->size_count && group->sizes[i] >= size && group->sizes[i] < size + ROUNDED)
+		i++;
+	return i > 0 && i == group->size_count && size >= RARE &&
+	       !layouts_is_flexible(&inference->layouts, type);
+}
+
+// The only admitted type, if code casts a void pointer of the union to it, and it is as large as all blocks. In members that
+// are not in use there may be anything, as old pointers.
+static uint32_t choose_by_cast(const struct inference *inference, const struct union_tally *tally,
+			       const struct union_group *group)
+{
+	uint32_t found = UNION_ALTERNATIVES;
+
+	for (uint32_t i = 0; i < tally->alternative_count; i++) {
+		if (!is_admitted(&group->support[i]))
+			continue;
+		if (found != UNION_ALTERNATIVES)
+			return UNION_ALTERNATIVES;
+		found = i;
+	}
+	return found != UNION_ALTERNATIVES && tally->casts >> found & 1 &&
+			       have_rare_size(inference, group, tally->alternatives[found])
+		       ? found
+		       : UNION_ALTERNATIVES;
+}
+
 // The alternative that a value means. Sure names count only if nearly all blocks have one, or if the
 // contents of the others agree: a flag that most objects share explains whatever most of them hold. A few speak for
 // nothing if the contents of all go better with another alternative.
@@ -274,7 +309,9 @@ static uint32_t decide(const struct inference *inference, const struct union_tal
 	*contradicts = admitted == 0 && !tally->is_open;
 	if (tally->is_open && found != UNION_ALTERNATIVES &&
 	    group->support[found].score < (int64_t)group->support[found].checked)
-		return UNION_ALTERNATIVES;
+		return choose_by_cast(inference, tally, group);
+	if (found == UNION_ALTERNATIVES)
+		found = choose_by_cast(inference, tally, group);
 	if (found == UNION_ALTERNATIVES)
 		found = choose_by_length(tally, group);
 	return found == UNION_ALTERNATIVES ? choose_by_name(inference, tally, group, number)

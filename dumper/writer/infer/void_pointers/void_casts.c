@@ -179,7 +179,7 @@ static bool has_fractions(const struct inference *inference, const struct conten
 	return found >= LEAST_FRACTIONS && layouts_has_integers_alone(&inference->layouts, type);
 }
 
-// How well a block may be of a type; less than 0: it may not. A larger block has to agree better.
+// How well a block may be of a type; less than 0: it may not. A larger block, and one of any size, have to agree better.
 //
 // @param unset  enums may have old bytes, as members that the program does not use have them
 static int score(const struct inference *inference, const struct layout_claim *claim,
@@ -196,7 +196,10 @@ static int score(const struct inference *inference, const struct layout_claim *c
 			       ? content_score_unset(inference, content, claim->type)
 			       : -1;
 	result = content_score(inference, content, claim->type, claim->elements);
-	return claim->fit == LAYOUT_SLACK ? result - 1 : result;
+	// Any size is one of a flexible struct.
+	return claim->fit == LAYOUT_SLACK || layouts_is_flexible(&inference->layouts, claim->type)
+		       ? result - 1
+		       : result;
 }
 
 // Chooses among the casts of one struct, [first, end): the best one.
