@@ -22,7 +22,9 @@ my $table = Judge::heading();
 # codecs: a struct of numbers alone.
 # futures: results of numbers alone may be anything.
 # heads: void pointers lead to the bodies of texts and maps.
+# indexes: nothing but the nodes of libc's trees leads to most.
 # letters: only void pointers lead to records.
+# pieces: only void pointers lead to large texts.
 # plugins: numbers alone could be points as well.
 # queries: nothing but functions that cast their parameter without a variable tells of constants.
 # statements: nothing tells numbers of a union apart.
@@ -80,6 +82,7 @@ my %least = (
     hierarchy => 95,
     history => 98,
     index => 50,
+    indexes => 23,
     interpreter => 90,
     ir => 95,
     island => 100,
@@ -107,6 +110,8 @@ my %least = (
     orphans => 0,
     parcels => 100,
     parser => 95,
+    patterns => 99,
+    pieces => 50,
     playlists => 100,
     plugins => 99.4,
     portfolios => 100,
@@ -169,8 +174,9 @@ $right{codecs} = 99;    # buffers of bytes lead to a struct
 $right{statements} = 99.4;    # numbers read as texts
 $right{umlauts} = 99;    # likewise, and texts as numbers
 $right{sessions} = 100;    # words of earlier calls in frames lead to packets
+$right{$_} = 100 for qw(indexes patterns pieces);
 # And of the parts of blocks that it cuts up.
-my %least_parts = ((map { $_ => 99.5 } qw(chains links slices widgets)), slots => 99, solver => 89);
+my %least_parts = ((map { $_ => 99.5 } qw(chains links pieces slices widgets)), slots => 99, solver => 89);
 # Judges a program of which so many per cent of the objects have a type. @return the result, or undef
 sub judge {
     my ($name, $variant, $least) = @_;

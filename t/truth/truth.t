@@ -121,6 +121,8 @@ $floor{$_} = [100, 100] for qw(branches portfolios);    # see attached.t
 $floor{$_} = [100, 100] for qw(alarms boxes cabinets expressions filters grammars lookups matches umlauts wards watches);    # see attached.t
 $floor{patterns} = [100, 100];    # what only code tells of a void pointer in a union, with old pointers in it
 $floor{indexes} = [70, 100];    # nothing tells what bytes are copies of
+$floor{pieces} = [50, 100];    # only void pointers lead to large texts
+$part_floor{pieces} = [100, 100];    # the unit that chunks are cut by is none of their parts
 my $repeats = 5;
 my %sum;
 

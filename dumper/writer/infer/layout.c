@@ -50,20 +50,33 @@ static uint64_t enumerated_bits(const struct heap_types *types, const struct hea
 	return bits;
 }
 
-// True for a struct of nothing but pointers to its own kind.
+// True for an array of bytes, as it may be beside a link in a union.
+static bool is_room(const struct heap_types *types, const struct heap_type *type)
+{
+	const struct heap_type *element = &types->types[heap_types_strip(types, type->target)];
+
+	return type->kind == HEAP_TYPE_ARRAY && element->kind == HEAP_TYPE_BASE &&
+	       element->size == 1;
+}
+
+// True for a struct of nothing but pointers to its own kind, or a union of such a pointer and bytes: the unit of what a
+// program cuts up, which only links what is free.
 static bool is_link(const struct heap_types *types, heap_type_id id)
 {
 	const struct heap_type *type = &types->types[id];
+	uint32_t links = 0;
 
 	for (uint32_t i = 0; heap_types_has_members(type) && i < type->members; i++) {
 		const struct heap_type *member = &types->types[heap_types_strip(
 			types, types->members[type->first_member + i].type)];
+		bool is_own = member->kind == HEAP_TYPE_POINTER &&
+			      heap_types_strip(types, member->target) == id;
 
-		if (member->kind != HEAP_TYPE_POINTER ||
-		    heap_types_strip(types, member->target) != id)
+		if (!is_own && !(type->kind == HEAP_TYPE_UNION && is_room(types, member)))
 			return false;
+		links += is_own;
 	}
-	return heap_types_has_members(type) && type->members > 0;
+	return links > 0;
 }
 
 static void find_facts(struct layouts *layouts, heap_type_id id)

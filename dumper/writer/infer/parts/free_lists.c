@@ -23,6 +23,12 @@ struct walk {
 	uint32_t steps;  // to another place than the first
 };
 
+static bool is_mere_link(const struct layouts *layouts, heap_type_id type)
+{
+	return layouts_is_link(layouts, type) &&
+	       layouts->types->types[type].kind != HEAP_TYPE_UNION;
+}
+
 // The offset of a type's first pointer to its own kind. @return false if it has none, or nothing else: structs of any
 // type are cast to such a link while they are free, and blocks may be arrays of them. One with a flexible array has its part in it.
 static bool find_link(const struct inference *inference, heap_type_id type, uint64_t *link)
@@ -30,7 +36,7 @@ static bool find_link(const struct inference *inference, heap_type_id type, uint
 	const struct layouts *layouts = &inference->layouts;
 	const struct heap_slot *own = layouts_is_compound(layouts, type) &&
 						      layouts_size(layouts, type) <= MAX_HEADER &&
-						      !layouts_is_link(layouts, type) &&
+						      !is_mere_link(layouts, type) &&
 						      !layouts_is_flexible(layouts, type)
 					      ? layouts_own_pointer(layouts, type)
 					      : NULL;
