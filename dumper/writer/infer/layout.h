@@ -187,7 +187,8 @@ bool layouts_has_fractions_alone(const struct layouts *layouts, heap_type_id id)
 
 /**
  * True for a struct of nothing but pointers to its own kind: the link of a list, of free blocks for one, which
- * lies over memory that is something else. It is never what an array is made of.
+ * lies over memory that is something else. It is never what an array is made of. Nor is a union of such a pointer and
+ * bytes, by which programs cut up memory.
  */
 static inline bool layouts_is_link(const struct layouts *layouts, heap_type_id type)
 {

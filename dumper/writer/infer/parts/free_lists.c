@@ -34,12 +34,11 @@ static bool is_mere_link(const struct layouts *layouts, heap_type_id type)
 static bool find_link(const struct inference *inference, heap_type_id type, uint64_t *link)
 {
 	const struct layouts *layouts = &inference->layouts;
-	const struct heap_slot *own = layouts_is_compound(layouts, type) &&
-						      layouts_size(layouts, type) <= MAX_HEADER &&
-						      !is_mere_link(layouts, type) &&
-						      !layouts_is_flexible(layouts, type)
-					      ? layouts_own_pointer(layouts, type)
-					      : NULL;
+	const struct heap_slot *own =
+		layouts_is_compound(layouts, type) && layouts_size(layouts, type) <= MAX_HEADER &&
+				!is_mere_link(layouts, type) && !layouts_is_flexible(layouts, type)
+			? layouts_own_pointer(layouts, type)
+			: NULL;
 
 	*link = own ? own->offset : 0;
 	return own;
