@@ -145,6 +145,7 @@ my %least = (
     telegrams => 100,
     thin => 100,
     thirds => 0,
+    timelines => 100,
     toolkit => 99.9,
     topics => 99.9,
     torrents => 100,
@@ -167,6 +168,7 @@ my %least = (
 my %right = (rosters => 99);
 $right{growing} = 99;    # stale pointers behind the last element
 $right{notebooks} = 98.9;    # likewise
+$right{$_} = 100 for qw(timelines);
 $right{parcels} = 100;    # texts behind a header are no more of these
 $right{matches} = 100;    # frames lead to a match, and have the variable of a node
 $right{faces} = 95.8;    # a chunk may be larger than the struct with which another begins

@@ -85,17 +85,20 @@ static struct heap_error *add_array(struct heap_types *types, heap_type_id eleme
 			      result);
 }
 
-// A vector points to an array, never to a part of something larger.
+// A vector points to an array, never to a part of something larger. So does a deque to its map, of whose pointers only those
+// in the middle are in use, so that contents would tell nothing.
 HEAP_MUST_CHECK
 static struct heap_error *lead_to_array(struct heap_types *types, const struct class_names *names,
 					heap_type_id id)
 {
-	uint32_t member = find_member(types, id, "_M_start");
+	static const char *const begins_array[] = { "_M_map", "_M_start", "__begin_" };
+	uint32_t member = UINT32_MAX;
 	heap_type_id pointer, array;
 
 	(void)names;
-	if (member == UINT32_MAX)
-		member = find_member(types, id, "__begin_");
+	for (size_t i = 0; member == UINT32_MAX && i < sizeof(begins_array) / sizeof(*begins_array);
+	     i++)
+		member = find_member(types, id, begins_array[i]);
 	if (member == UINT32_MAX)
 		return NULL;
 	pointer = heap_types_strip(types, types->members[member].type);
@@ -306,6 +309,7 @@ static const struct {
 	{ "__gnu_cxx::__aligned_buffer<", false, fill_buffer },
 	{ "std::__1::__shared_ptr_emplace<", false, fill_buffer },
 	{ "std::_Vector_base<", true, lead_to_array },
+	{ "std::_Deque_base<", true, lead_to_array },
 	{ "std::__1::vector<", false, lead_to_array },
 	{ "std::__1::__vector_base<", false, lead_to_array },
 	{ "std::__cxx11::basic_string<", false, complete_string },
