@@ -121,6 +121,7 @@ my %least = (
     recycled => 90,
     regex => 95,
     regions => 33,
+    registries => 100,
     registry => 100,
     remains => 99.9,
     repeated => 100,
@@ -168,7 +169,7 @@ my %least = (
 my %right = (rosters => 99);
 $right{growing} = 99;    # stale pointers behind the last element
 $right{notebooks} = 98.9;    # likewise
-$right{$_} = 100 for qw(timelines);
+$right{$_} = 100 for qw(registries timelines);
 $right{parcels} = 100;    # texts behind a header are no more of these
 $right{matches} = 100;    # frames lead to a match, and have the variable of a node
 $right{faces} = 95.8;    # a chunk may be larger than the struct with which another begins

@@ -228,8 +228,9 @@ enum verdict candidate_ask(const struct inference *inference, heap_object_id obj
 	if (profiles_exclude(inference, object, candidate->type))
 		return VERDICT_AGAINST;
 	word = hints_ask(inference, object, candidate->type);
-	// Any size may be that of a header with elements, and many headers begin with a number or a link.
-	if (word == VERDICT_FOR && candidate->fit == LAYOUT_FLEXIBLE &&
+	// Any size may be that of a header with elements, and many headers begin with a number or a link. Nor does such a pointer
+	// tell what an array is of.
+	if (word == VERDICT_FOR && (candidate->fit == LAYOUT_FLEXIBLE || candidate->elements > 1) &&
 	    (may_all_be(may_be_of_numbers, inference, object, candidate->type) ||
 	     may_all_be(may_be_free, inference, object, candidate->type)))
 		return VERDICT_NONE;
