@@ -163,13 +163,14 @@ my %least = (
     windows => 70,
     words => 100,
     workers => 99,
+    worlds => 100,
 );
 # What is right of these, where it is less than of others. rosters: the number of an array with one element could as
 # well count references to a struct.
 my %right = (rosters => 99);
 $right{growing} = 99;    # stale pointers behind the last element
 $right{notebooks} = 98.9;    # likewise
-$right{$_} = 100 for qw(registries timelines);
+$right{$_} = 100 for qw(registries timelines worlds);
 $right{parcels} = 100;    # texts behind a header are no more of these
 $right{matches} = 100;    # frames lead to a match, and have the variable of a node
 $right{faces} = 95.8;    # a chunk may be larger than the struct with which another begins

@@ -118,6 +118,7 @@ $floor{baskets} = [98, 100];    # old texts behind the last elements of vectors;
 $floor{notebooks} = [99.8, 99.5];    # texts and arrays behind headers; stale pointers lead to some
 $floor{parcels} = [100, 100];    # values of any type behind a header, whose array the block could be by its size
 $floor{timelines} = [100, 100];    # maps of deques, with old words around the pointers in use
+$floor{worlds} = [100, 100];    # tables of pointers into slots, and into bytes behind a header
 $floor{registries} = [100, 100];    # pages of numbers as large as an array whose elements begin with one
 $floor{$_} = [100, 100] for qw(branches portfolios);    # see attached.t
 $floor{$_} = [100, 100] for qw(alarms boxes cabinets expressions filters grammars lookups matches umlauts wards watches);    # see attached.t

@@ -40,7 +40,8 @@ static heap_type_id struct_of(const struct inference *inference, heap_type_id ty
 	return layouts_is_compound(&inference->layouts, pointee) ? pointee : HEAP_NO_TYPE;
 }
 
-// The struct that begins at a place of a block, if the block is one or several of it, or has it as a part.
+// The struct that begins at a place of a block, if the block is one or several of it, or has it as a part. What an array of
+// any length at a struct's end holds is something else.
 static heap_type_id type_at(const struct inference *inference, heap_object_id target,
 			    uint64_t interior)
 {
@@ -49,7 +50,9 @@ static heap_type_id type_at(const struct inference *inference, heap_object_id ta
 
 	if (type == HEAP_NO_TYPE)
 		return pools_type_at(&inference->pools, target, interior);
-	size = layouts_size(&inference->layouts, type);
+	size = layouts_is_flexible(&inference->layouts, type)
+		       ? inference_size(inference, target)
+		       : layouts_size(&inference->layouts, type);
 	return layouts_is_compound(&inference->layouts, type) && size > 0 && interior % size == 0
 		       ? type
 		       : HEAP_NO_TYPE;
@@ -74,7 +77,9 @@ static void count_target(const struct inference *inference, heap_object_id table
 		tally->agreeing++;
 		return;
 	}
-	if (inference_leads_to(inference, target, table))
+	// Bytes in which values are constructed may hold any.
+	if (inference_leads_to(inference, target, table) ||
+	    (found == HEAP_NO_TYPE && inference_is_raw(inference, target, interior - prefix)))
 		return;
 	tally->known++;
 	majority_add(&tally->other, found);
@@ -316,7 +321,8 @@ static struct heap_error *mend(struct inference *inference, heap_object_id objec
 	if (!*pointers)
 		return heap_error_out_of_memory();
 	// Those that do not agree but for one of MOST are of one type.
-	pointer = tally->other.lead * MOST >= tally->known * (MOST - 2)
+	pointer = tally->other.value != HEAP_NO_TYPE &&
+				  tally->other.lead * MOST >= tally->known * (MOST - 2)
 			  ? (*pointers)[tally->other.value]
 			  : HEAP_NO_TYPE;
 	inference_unname(inference, object);
