@@ -229,8 +229,11 @@ enum verdict candidate_ask(const struct inference *inference, heap_object_id obj
 		return VERDICT_AGAINST;
 	word = hints_ask(inference, object, candidate->type);
 	// Any size may be that of a header with elements, and many headers begin with a number or a link. Nor does such a pointer
-	// tell what an array is of.
-	if (word == VERDICT_FOR && (candidate->fit == LAYOUT_FLEXIBLE || candidate->elements > 1) &&
+	// tell of which structs an array is.
+	if (word == VERDICT_FOR &&
+	    (candidate->fit == LAYOUT_FLEXIBLE ||
+	     (candidate->elements > 1 &&
+	      layouts_is_compound(&inference->layouts, candidate->type))) &&
 	    (may_all_be(may_be_of_numbers, inference, object, candidate->type) ||
 	     may_all_be(may_be_free, inference, object, candidate->type)))
 		return VERDICT_NONE;
