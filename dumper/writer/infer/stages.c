@@ -260,8 +260,9 @@ static struct heap_error *take_bases(struct inference *inference, uint64_t *name
 HEAP_MUST_CHECK
 static struct heap_error *compare(struct inference *inference, uint64_t *named)
 {
-	return pass(inference, &inference->likeness, FEW_NEW) ? likeness_claim(inference, named)
-							      : NULL;
+	return pass(inference, &inference->likeness, FEW_NEW)
+		       ? likeness_claim(inference, false, named)
+		       : NULL;
 }
 
 // Before chains are named node by node.
@@ -310,6 +311,12 @@ static struct heap_error *cut_all_pools(struct inference *inference, uint64_t *n
 	return pools_cut(inference, true, named);
 }
 
+HEAP_MUST_CHECK
+static struct heap_error *compare_lost(struct inference *inference, uint64_t *named)
+{
+	return likeness_claim(inference, true, named);
+}
+
 // --- the order ------------------------------------------------------------------------
 
 static const struct stage {
@@ -353,6 +360,7 @@ static const struct stage {
 	{ round_all_sizes, EACH_TIME, false },
 	{ larger_targets_claim, EACH_TIME, false },
 	{ cut_all_pools, EACH_TIME, false },
+	{ compare_lost, FEW_NEW, false },
 };
 
 struct heap_error *stages_advance(struct inference *inference, uint64_t *named, bool *is_cheap)

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/infer/sizes/likeness.h"
 
+#include "dumper/base/standard_library.h"
 #include "dumper/writer/base/progress.h"
+#include "dumper/writer/infer/sizes/agreement.h"
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/hash_table.h"
 #include "lib/base/search.h"
+#include "lib/graph/bfs.h"
 
 #include <stdlib.h>
 
 enum {
 	LEAST_BLOCKS = 5,   // of a type, that others are compared with
-	LEAST_PROOF = 2,    // see prove()
-	PROOF_STRUCT = 2,   // a pointer to a struct whose name is good
-	PROOF_TEXT = 1,     // a char * to a text
-	PROOF_AHEAD = 1,    // a pointer to what may be such a struct by its size and contents
-	MAX_SLOTS = 64,     // pointers of a type that are looked at
+	LEAST_PROOF = 2,    // see agreement.h
+	ALONE_PROOF = 3,    // where no other block of the type is known
 	KEY_POINTERS = 16,  // of a block, whose targets tell blocks apart
 	MAX_KEPT = 1 << 20, // choices, and types of them
 };
@@ -46,7 +46,9 @@ struct likeness {
 	struct HEAP_ARRAY(struct choice) choices;
 	struct heap_hash_table by_key;         // of choices
 	struct HEAP_ARRAY(heap_type_id) types; // of choices
+	uint64_t standard; // the bits of modules that hold a standard library alone
 	uint64_t *modules; // [types] a bit for each module that has it, LIVE and UNPOINTED
+	bool is_last; // what pointers lead to need not have a name yet, of blocks that nothing known leads to
 };
 
 static void likeness_deinit(struct likeness *likeness)
@@ -71,9 +73,10 @@ static void count(struct known *known, enum rank rank)
 		known->others++;
 }
 
-static bool are_enough(const struct known *known)
+static bool are_enough(const struct likeness *likeness, const struct known *known)
 {
-	return known->pointed >= LEAST_BLOCKS || known->others >= LEAST_BLOCKS;
+	return known->pointed >= (likeness->is_last ? 1 : LEAST_BLOCKS) ||
+	       known->others >= LEAST_BLOCKS;
 }
 
 // Counts a block of a type that is not that of the last one of its kind.
@@ -212,6 +215,8 @@ static struct heap_error *note_modules(const struct inference *inference, struct
 	for (size_t i = 0; i < modules->count; i++) {
 		const struct module *module = &modules->modules[i];
 
+		if (heapsnap_is_standard_library(module->path))
+			likeness->standard |= UINT64_C(1) << i % 62;
 		for (uint32_t j = 0; module->type_map && j < module->debug.types.count; j++)
 			likeness->modules[module->type_map[j]] |= UINT64_C(1) << i % 62;
 	}
@@ -251,149 +256,13 @@ static struct heap_error *gather_structs(const struct layouts *layouts, struct l
 
 // --- one block ---------------------------------------------------------------
 
-static bool is_text(const struct inference *inference, heap_object_id object)
+// The most that what a block of a type leads to may prove without a name: something where casts or contents alone told
+// others of the type, more when nothing else is left.
+static uint32_t look_ahead(const struct likeness *likeness, heap_type_id type)
 {
-	uint64_t words[CONTENT_WORDS + 1];
-	struct content content;
-
-	content_read(inference, object, words, &content);
-	return content_is_text(inference, &content, inference_size(inference, object));
-}
-
-// True if a block without a name is a struct by its size and contents.
-static bool may_be_struct(const struct inference *inference, heap_object_id object,
-			  heap_type_id type)
-{
-	struct layout_claim claim = inference_fit(inference, type, object);
-	uint64_t words[CONTENT_WORDS + 1];
-	struct content content;
-
-	if (claim.fit == LAYOUT_NONE || claim.elements != 1)
-		return false;
-	content_read(inference, object, words, &content);
-	return content_score(inference, &content, claim.type, claim.elements) > 0;
-}
-
-// How much the object that a pointer leads to proves that the pointer is one to @p pointee.
-// @param ahead  what has no name counts by its contents
-static uint32_t prove_pointer(const struct inference *inference, uint32_t edge,
-			      heap_type_id pointee, bool ahead)
-{
-	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
-	heap_object_id target = snapshot->edge_target[edge];
-	uint64_t interior = snapshot->edge_interior[edge];
-	bool is_named = claims_are_good(&inference->claims, target) &&
-			inference_type(inference, target) != HEAP_NO_TYPE;
-
-	if (layouts_is_compound(&inference->layouts, pointee)) {
-		if (is_named)
-			return inference_has(inference, target, pointee, interior) ? PROOF_STRUCT
-										   : 0;
-		if (hints_tell(inference, target, pointee, interior))
-			return PROOF_STRUCT;
-		return ahead && interior == 0 && may_be_struct(inference, target, pointee)
-			       ? PROOF_AHEAD
-			       : 0;
-	}
-	if (!layouts_is_character(&inference->layouts, pointee) || interior != 0)
-		return 0;
-	if (is_named)
-		return layouts_is_character(&inference->layouts, inference_type(inference, target))
-			       ? PROOF_TEXT
-			       : 0;
-	return is_text(inference, target) ? PROOF_TEXT : 0;
-}
-
-// How well a block agrees with a type.
-struct agreement {
-	struct layout_claim claim;
-	uint32_t proof; // by what its pointers lead to
-	int score;      // of its content; below 0 if that contradicts
-};
-
-static bool is_better(const struct agreement *one, const struct agreement *other)
-{
-	return one->proof != other->proof ? one->proof > other->proof : one->score > other->score;
-}
-
-// How much the pointers to a block prove that it is of a type. One to the start of a part may as well lead to
-// an array of such parts.
-static uint32_t prove_hints(const struct inference *inference, heap_object_id object,
-			    heap_type_id type)
-{
-	for (uint32_t at = hints_first(&inference->hints, object); at != NO_HINT;
-	     at = inference->hints.list[at].next) {
-		const struct hint *hint = &inference->hints.list[at];
-
-		progress_step();
-		if ((hint->type == type || !layouts_is_start(hint->interior)) &&
-		    hint_ask(inference, hint, type) == VERDICT_FOR)
-			return PROOF_STRUCT;
-	}
-	return 0;
-}
-
-// How much the pointers to a block, and those in it, prove that it is of a type. Of a union's members at
-// one place the best counts.
-static uint32_t prove(const struct inference *inference, heap_object_id object, heap_type_id type,
-		      bool ahead)
-{
-	const struct heap_slots *slots = heap_slot_table_get(&inference->layouts.slots, type);
-	uint32_t proof = prove_hints(inference, object, type);
-	uint32_t here = 0;
-
-	for (uint32_t i = 0; slots && i < slots->count && i < MAX_SLOTS; i++) {
-		const struct heap_slot *slot = &slots->list[i];
-		uint32_t one, edge = slot->pointee == HEAP_NO_TYPE
-					     ? UINT32_MAX
-					     : heap_edge_at(&inference->capture->snapshot, object,
-							    slot->offset);
-
-		progress_step();
-		if (i > 0 && slots->list[i - 1].offset != slot->offset) {
-			proof += here;
-			here = 0;
-		}
-		one = edge == UINT32_MAX ? 0 : prove_pointer(inference, edge, slot->pointee, ahead);
-		here = one > here ? one : here;
-	}
-	return proof + here;
-}
-
-// True for a block that begins with letters where a type has a pointer. What it has behind them may be of a struct that
-// was freed, whose pointers are good.
-static bool reads_as_text(const struct inference *inference, const struct content *content,
-			  heap_type_id type)
-{
-	const struct heap_slots *slots = heap_slot_table_get(&inference->layouts.slots, type);
-
-	return slots && slots->count > 0 && slots->list[0].offset == 0 &&
-	       content_is_text_and_rest(inference, content,
-					inference_size(inference, content->object));
-}
-
-// Compares a block with a type. What pointers lead to tells nearly all types apart, for less than it takes to
-// score the content: that counts as contradicting, unread, if they prove less than @p least.
-static struct agreement compare(const struct inference *inference, const struct content *content,
-				heap_type_id type, bool ahead, uint32_t least)
-{
-	heap_object_id object = content->object;
-	struct agreement result = { .proof = prove(inference, object, type, ahead), .score = -1 };
-
-	if (result.proof < least)
-		return result;
-	result.claim = inference_fit(inference, type, object);
-	if (result.claim.fit != LAYOUT_NONE && !reads_as_text(inference, content, type) &&
-	    hints_ask(inference, object, type) != VERDICT_AGAINST &&
-	    !profiles_exclude(inference, object, type))
-		result.score = content_score(inference, content, type, result.claim.elements);
-	return result;
-}
-
-// True if what a block of a type leads to may have no name yet: casts or contents alone told others of the type.
-static bool looks_ahead(const struct likeness *likeness, heap_type_id type)
-{
-	return likeness->modules[type] & UNPOINTED;
+	if (likeness->is_last)
+		return AGREEMENT_STRUCT;
+	return likeness->modules[type] & UNPOINTED ? AGREEMENT_AHEAD : 0;
 }
 
 // True if a type has unions, which content does not judge.
@@ -417,17 +286,30 @@ static bool may_be(const struct likeness *likeness, heap_type_id type, heap_type
 	return modules == 0 || (modules & (likeness->modules[known] | LIVE));
 }
 
-// True if a struct other than the best one agrees as well.
-static bool is_rival(const struct inference *inference, const struct content *content,
-		     heap_type_id type, bool ahead, const struct agreement *best)
+// True if a type is a standard library's own, of which no block is known.
+static bool is_hidden(const struct likeness *likeness, heap_type_id type)
+{
+	uint64_t modules = likeness->modules[type];
+
+	return modules != 0 && (modules & ~likeness->standard) == 0;
+}
+
+// True if a struct other than the best one agrees as well. When nothing else is left, how well contents agree does not
+// decide: too little is known of any of them.
+static bool is_rival(const struct inference *inference, const struct likeness *likeness,
+		     const struct content *content, heap_type_id type, const struct agreement *best)
 {
 	struct agreement rival;
 
 	progress_step();
 	if (layouts_says_more(&inference->layouts, best->claim.type, type))
 		return false;
-	rival = compare(inference, content, type, ahead, best->proof);
-	return rival.score >= 0 && (!is_better(best, &rival) || has_union(inference, type));
+	rival = agreement_of(inference, content, type, look_ahead(likeness, best->claim.type),
+			     best->proof);
+	if (rival.score < 0)
+		return false;
+	return !agreement_is_better(best, &rival) || has_union(inference, type) ||
+	       (likeness->is_last && rival.proof == best->proof);
 }
 
 // --- choices -------------------------------------------------------------------
@@ -528,20 +410,21 @@ static uint32_t most_proof(const struct inference *inference, heap_object_id obj
 	if (edge == UINT32_MAX)
 		return 0;
 	if (find_target_type(inference, object, edge) != HEAP_NO_TYPE)
-		return prove_pointer(inference, edge, slot->pointee, false);
+		return agreement_prove_target(inference, edge, slot->pointee);
 	if (best != HEAP_NO_TYPE && !is_compatible(inference, slot, best))
 		return 0;
-	return layouts_is_character(&inference->layouts, slot->pointee) ? PROOF_TEXT : PROOF_STRUCT;
+	return layouts_is_character(&inference->layouts, slot->pointee) ? AGREEMENT_TEXT
+									: AGREEMENT_STRUCT;
 }
 
-// True if prove() may find enough for a type, of a block with such pointers.
+// True if enough may be proved for a type, of a block with such pointers.
 // @param best  that agrees with the block, HEAP_NO_TYPE: none is known yet
 static bool is_choice(const struct inference *inference, heap_object_id object, uint64_t pointers,
 		      heap_type_id type, heap_type_id best)
 {
 	const struct heap_slots *slots = heap_slot_table_get(&inference->layouts.slots, type);
 	uint64_t size = inference_size(inference, object);
-	uint32_t most = prove_hints(inference, object, type);
+	uint32_t most = agreement_prove_hints(inference, object, type);
 
 	progress_step();
 	for (uint32_t i = 0; slots && i < slots->count && most < LEAST_PROOF; i++) {
@@ -563,7 +446,7 @@ static struct heap_error *consider(const struct inference *inference, struct lik
 				   heap_type_id best)
 {
 	if (type == best || !is_choice(inference, object, pointers, type, best) ||
-	    (best != HEAP_NO_TYPE && !may_be(likeness, type, best)))
+	    (best == HEAP_NO_TYPE ? is_hidden(likeness, type) : !may_be(likeness, type, best)))
 		return NULL;
 	return heap_array_append(&likeness->types, type);
 }
@@ -588,14 +471,14 @@ static struct heap_error *gather_known(const struct inference *inference, struct
 	uint64_t size = inference_size(inference, object);
 
 	for (size_t i = find_known(likeness, size); i < count && known[i].size == size; i++) {
-		if (are_enough(&known[i]))
+		if (are_enough(likeness, &known[i]))
 			HEAP_TRY(consider(inference, likeness, object, pointers, known[i].type,
 					  HEAP_NO_TYPE));
 	}
 	return NULL;
 }
 
-// Gathers the types that a block may be of as well as of the best one.
+// Gathers the types that a block may be of; as well as of the best one, if that is known.
 HEAP_MUST_CHECK
 static struct heap_error *gather_rivals(const struct inference *inference,
 					struct likeness *likeness, heap_object_id object,
@@ -626,16 +509,18 @@ static void limit_choices(struct likeness *likeness)
 	heap_hash_table_deinit(&likeness->by_key);
 }
 
-// The known types that a block may be of, or those beside the best one. Programs have thousands of types, and
-// lose many blocks of one: they are gathered once for all blocks alike.
+// The known types that a block may be of, all that it may be of, or those beside the best one. Programs have thousands of
+// types, and lose many blocks of one: they are gathered once for all blocks alike.
+// @param best    HEAP_NO_TYPE: not known yet
+// @param all     of what is not known as well, though there is no best one
 // @param result  its types are valid until the next call
 HEAP_MUST_CHECK
 static struct heap_error *find_choice(const struct inference *inference, struct likeness *likeness,
-				      heap_object_id object, heap_type_id best,
+				      heap_object_id object, heap_type_id best, bool all,
 				      struct choice *result)
 {
 	uint64_t pointers = find_pointers(inference, object);
-	uint64_t key = hash_block(inference, object, pointers, best);
+	uint64_t key = heap_hash_mix(hash_block(inference, object, pointers, best), all);
 	uint32_t found =
 		heap_hash_find(&likeness->by_key, key, i, likeness->choices.items[i].key == key);
 
@@ -645,7 +530,7 @@ static struct heap_error *find_choice(const struct inference *inference, struct 
 	}
 	limit_choices(likeness);
 	*result = (struct choice){ key, likeness->types.count, 0 };
-	if (best == HEAP_NO_TYPE)
+	if (best == HEAP_NO_TYPE && !all)
 		HEAP_TRY(gather_known(inference, likeness, object, pointers));
 	else
 		HEAP_TRY(gather_rivals(inference, likeness, object, pointers, best));
@@ -654,48 +539,90 @@ static struct heap_error *find_choice(const struct inference *inference, struct 
 	return heap_hash_add(&likeness->by_key, key, (uint32_t)likeness->choices.count - 1);
 }
 
-// The only struct that a block is alike; LAYOUT_NONE if there is none.
-HEAP_MUST_CHECK
-static struct heap_error *find(const struct inference *inference, struct likeness *likeness,
-			       heap_object_id object, uint64_t *words, struct layout_claim *result)
+// The best of the types that a block may be of. @param best  in: what it must prove; fit LAYOUT_NONE: there is none
+static void find_best(const struct inference *inference, const struct likeness *likeness,
+		      const struct content *content, const struct choice *choice,
+		      struct agreement *best)
 {
-	struct agreement best = { { .fit = LAYOUT_NONE }, LEAST_PROOF, 0 };
+	for (size_t i = choice->first; i < choice->first + choice->count; i++) {
+		heap_type_id type = likeness->types.items[i];
+		struct agreement own = agreement_of(inference, content, type,
+						    look_ahead(likeness, type), best->proof);
+
+		if (own.score > 0 && agreement_is_better(&own, best) &&
+		    (!agreement_is_uniform(inference, type) ||
+		     agreement_prove_hints(inference, content->object, type) > 0))
+			*best = own;
+	}
+}
+
+// Takes the best type of a choice, unless another one agrees as well.
+// @param all  see find_choice()
+HEAP_MUST_CHECK
+static struct heap_error *choose(const struct inference *inference, struct likeness *likeness,
+				 heap_object_id object, bool all, uint64_t *words,
+				 struct layout_claim *result)
+{
+	struct agreement best = { { .fit = LAYOUT_NONE }, all ? ALONE_PROOF : LEAST_PROOF, 0 };
 	struct content content;
 	struct choice choice;
 
-	result->fit = LAYOUT_NONE;
-	// A block of another size than the known ones cannot be like any.
-	if (find_known(likeness, inference_size(inference, object)) == likeness->known.count)
-		return NULL;
-	HEAP_TRY(find_choice(inference, likeness, object, HEAP_NO_TYPE, &choice));
+	HEAP_TRY(find_choice(inference, likeness, object, HEAP_NO_TYPE, all, &choice));
 	// Its content, which is a page of the process away, is read only if there is a choice.
 	if (choice.count == 0)
 		return NULL;
 	content_read(inference, object, words, &content);
-	for (size_t i = choice.first; i < choice.first + choice.count; i++) {
-		heap_type_id type = likeness->types.items[i];
-		struct agreement own =
-			compare(inference, &content, type, looks_ahead(likeness, type), best.proof);
-
-		if (own.score > 0 && is_better(&own, &best))
-			best = own;
-	}
+	// As an array of texts is.
+	if (all && agreement_is_all_texts(inference, &content))
+		return NULL;
+	find_best(inference, likeness, &content, &choice, &best);
 	if (best.claim.fit == LAYOUT_NONE)
 		return NULL;
-	HEAP_TRY(find_choice(inference, likeness, object, best.claim.type, &choice));
+	HEAP_TRY(likeness->is_last
+			 ? find_choice(inference, likeness, object, HEAP_NO_TYPE, true, &choice)
+			 : find_choice(inference, likeness, object, best.claim.type, false,
+				       &choice));
 	for (size_t i = choice.first; i < choice.first + choice.count; i++) {
-		if (is_rival(inference, &content, likeness->types.items[i],
-			     looks_ahead(likeness, best.claim.type), &best))
+		heap_type_id type = likeness->types.items[i];
+
+		if (type != best.claim.type && is_rival(inference, likeness, &content, type, &best))
 			return NULL;
 	}
 	*result = best.claim;
 	return NULL;
 }
 
-struct heap_error *likeness_claim(struct inference *inference, uint64_t *claimed)
+// The only struct that a block is alike; LAYOUT_NONE if there is none.
+HEAP_MUST_CHECK
+static struct heap_error *find(const struct inference *inference, struct likeness *likeness,
+			       heap_object_id object, uint64_t *words, struct layout_claim *result)
 {
-	CLEANUP(likeness_deinit) struct likeness likeness = { 0 };
+	result->fit = LAYOUT_NONE;
+	// A block of another size than the known ones cannot be like any.
+	if (find_known(likeness, inference_size(inference, object)) < likeness->known.count)
+		HEAP_TRY(choose(inference, likeness, object, false, words, result));
+	if (result->fit == LAYOUT_NONE && likeness->is_last)
+		HEAP_TRY(choose(inference, likeness, object, true, words, result));
+	return NULL;
+}
+
+// Finds the blocks that roots lead to.
+HEAP_MUST_CHECK
+static struct heap_error *reach(const struct heap_snapshot *snapshot, struct heap_bfs *reached)
+{
+	HEAP_TRY(heap_bfs_init(reached, snapshot));
+	for (uint64_t i = 0; i < snapshot->root_edge_count; i++)
+		heap_bfs_add(reached, snapshot->root_edges[i].target);
+	progress_steps(snapshot->edge_count);
+	return heap_bfs_run(reached, &(struct heap_bfs_options){ 0 });
+}
+
+struct heap_error *likeness_claim(struct inference *inference, bool is_last, uint64_t *claimed)
+{
+	CLEANUP(likeness_deinit) struct likeness likeness = { .is_last = is_last };
+	CLEANUP(heap_bfs_deinit) struct heap_bfs reached = { 0 };
 	CLEANUP_FREE uint64_t *words = NULL;
+	struct heap_snapshot snapshot = inference->capture->snapshot;
 	const heap_object_id count = inference->capture->objects.count;
 	const struct claims *claims = &inference->claims;
 
@@ -707,12 +634,16 @@ struct heap_error *likeness_claim(struct inference *inference, uint64_t *claimed
 	HEAP_TRY(note_modules(inference, &likeness));
 	HEAP_TRY(learn(inference, &likeness));
 	HEAP_TRY(gather_structs(&inference->layouts, &likeness));
+	snapshot.object_count = count; // else it is known when it is written
+	if (is_last)
+		HEAP_TRY(reach(&snapshot, &reached));
 	for (heap_object_id i = claims_next(claims, RANK_NONE, 0, count);
 	     i < count && !progress_is_late(); i = claims_next(claims, RANK_NONE, i + 1, count)) {
 		struct layout_claim claim;
 
 		progress_step();
-		if (!claims_lack(claims, i) || inference_prefix(inference, i) != 0)
+		if (!claims_lack(claims, i) || inference_prefix(inference, i) != 0 ||
+		    (is_last && heap_bfs_has(&reached, i)))
 			continue;
 		HEAP_TRY(find(inference, &likeness, i, words, &claim));
 		if (claim.fit == LAYOUT_NONE)
