@@ -174,6 +174,7 @@ $right{growing} = 99;    # stale pointers behind the last element
 $right{notebooks} = 98.9;    # likewise
 $right{$_} = 100 for qw(registries timelines worlds);
 $right{parcels} = 100;    # texts behind a header are no more of these
+$right{forgotten} = 100;    # what leaked has no type rather than a wrong one
 $right{matches} = 100;    # frames lead to a match, and have the variable of a node
 $right{faces} = 95.8;    # a chunk may be larger than the struct with which another begins
 $right{codecs} = 99;    # buffers of bytes lead to a struct
