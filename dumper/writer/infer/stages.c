@@ -177,13 +177,35 @@ static struct heap_error *prove_arrays(struct inference *inference, uint64_t *na
 	return NULL;
 }
 
+// Follows the pointers of blocks that have got a prefix to others like them: of a list, which hints name node by node, each
+// pass over all blocks would find one.
+HEAP_MUST_CHECK
+static struct heap_error *follow_prefixes(struct inference *inference, uint64_t *named)
+{
+	uint64_t all = 0, more;
+
+	do {
+		more = 0;
+		HEAP_TRY(stages_settle(inference));
+		HEAP_TRY(block_prefixes_follow(inference, &more));
+		all += more;
+	} while (more > 0 && !progress_is_late());
+	*named += all;
+	return all > 0 ? kinds_sort(inference) : NULL;
+}
+
 // Finds the block prefixes and pointer tags of runtimes. These passes cost as much as all others
 // together, so they wait until much is new, or nothing else is left.
 HEAP_MUST_CHECK
 static struct heap_error *find_runtimes(struct inference *inference, bool is_thorough,
 					uint64_t *named)
 {
-	HEAP_TRY(block_prefixes_find(inference, BLOCK_PREFIX_STRUCTS, is_thorough, named));
+	uint64_t found = 0;
+
+	HEAP_TRY(block_prefixes_find(inference, BLOCK_PREFIX_STRUCTS, is_thorough, &found));
+	if (found > 0)
+		HEAP_TRY(follow_prefixes(inference, &found));
+	*named += found;
 	HEAP_TRY(linked_prefixes_spread(inference, named));
 	return pointer_tags_apply(inference, is_thorough, named);
 }

@@ -1032,6 +1032,21 @@ static uint32_t guess_text(const struct inference *inference, heap_object_id obj
 		       : 0;
 }
 
+// The prefix that a block gets whose lead other blocks have shown to be behind one.
+static uint32_t choose_accepted(const struct inference *inference, heap_object_id object,
+				enum block_prefix_kind kind, const struct lead *lead,
+				uint64_t *words)
+{
+	enum reading reading;
+
+	if (kind == BLOCK_PREFIX_STRUCTS && inference_has_sites(inference))
+		return lead->offset;
+	reading = read_block(inference, object, lead, words);
+	return reading == READING_PREFIX || reading == READING_ARRAY || reading == READING_MEASURED
+		       ? lead->offset
+		       : 0;
+}
+
 // The prefix that a block gets: by the hints on it, or, if there are none, as others of its kind, or the texts of its site.
 static uint32_t choose(const struct inference *inference, heap_object_id object,
 		       enum block_prefix_kind kind, uint64_t *words,
@@ -1050,14 +1065,7 @@ static uint32_t choose(const struct inference *inference, heap_object_id object,
 		return is_open_to(inference, object, &lead, bytes) ? bytes : 0;
 	if (!is_accepted(inference, &lead))
 		return bytes == lead.offset ? bytes : 0;
-	if (kind == BLOCK_PREFIX_STRUCTS && inference_has_sites(inference))
-		return lead.offset;
-
-	enum reading reading = read_block(inference, object, &lead, words);
-
-	return reading == READING_PREFIX || reading == READING_ARRAY || reading == READING_MEASURED
-		       ? lead.offset
-		       : 0;
+	return choose_accepted(inference, object, kind, &lead, words);
 }
 
 // Gives a block a prefix in place of its storage header, whose name it may have.
@@ -1084,6 +1092,20 @@ static struct heap_error *set_stored(struct inference *inference, heap_object_id
 		inference->claims.is_renamed[object] = false;
 	}
 	return block_prefixes_set(inference, object, bytes);
+}
+
+// Gives a block the prefix that was chosen for it, unless these bytes are a struct of their own.
+HEAP_MUST_CHECK
+static struct heap_error *give(struct inference *inference, heap_object_id object,
+			       enum block_prefix_kind kind, uint32_t bytes)
+{
+	heap_type_id header;
+
+	HEAP_TRY(set_stored(inference, object, kind, bytes, &header));
+	if (header != HEAP_NO_TYPE)
+		return NULL;
+	HEAP_TRY(block_prefixes_header(inference, object, bytes, &header));
+	return header == HEAP_NO_TYPE ? block_prefixes_set(inference, object, bytes) : NULL;
 }
 
 struct heap_error *block_prefixes_find(struct inference *inference, enum block_prefix_kind kind,
@@ -1115,23 +1137,42 @@ struct heap_error *block_prefixes_find(struct inference *inference, enum block_p
 	HEAP_TRY(count_blocks(inference, kind, words, of_kinds, texts));
 	HEAP_TRY(accept_pairs(inference, of_kinds, &any));
 	for (heap_object_id i = 0; any && i < inference->capture->objects.count; i++) {
-		heap_type_id header;
 		uint32_t bytes = is_open(inference, i)
 					 ? choose(inference, i, kind, words, of_kinds, texts)
 					 : 0;
 
 		progress_step();
-		if (bytes == 0)
-			continue;
-		HEAP_TRY(set_stored(inference, i, kind, bytes, &header));
-		if (header != HEAP_NO_TYPE)
-			continue;
-		HEAP_TRY(block_prefixes_header(inference, i, bytes, &header));
-		if (header == HEAP_NO_TYPE)
-			HEAP_TRY(block_prefixes_set(inference, i, bytes));
+		if (bytes > 0)
+			HEAP_TRY(give(inference, i, kind, bytes));
 	}
 	*found += prefixes->count - before;
 	return prefixes->is_renewed ? kinds_sort(inference) : NULL;
+}
+
+struct heap_error *block_prefixes_follow(struct inference *inference, uint64_t *found)
+{
+	const enum block_prefix_kind kind = BLOCK_PREFIX_STRUCTS;
+	struct block_prefixes *prefixes = &inference->block_prefixes;
+	uint64_t words[CONTENT_WORDS + 1];
+	uint32_t before = prefixes->count;
+
+	if (prefixes->followed < prefixes->hints_seen[kind])
+		prefixes->followed = prefixes->hints_seen[kind];
+	for (; prefixes->followed < inference->hints.count; prefixes->followed++) {
+		heap_object_id object = inference->hints.list[prefixes->followed].object;
+		uint32_t bytes;
+		struct lead lead;
+
+		progress_step();
+		if (!is_open(inference, object) || !find_lead(inference, object, kind, &lead) ||
+		    !is_accepted(inference, &lead))
+			continue;
+		bytes = choose_accepted(inference, object, kind, &lead, words);
+		if (bytes > 0)
+			HEAP_TRY(give(inference, object, kind, bytes));
+	}
+	*found += prefixes->count - before;
+	return NULL;
 }
 
 // --- the end -------------------------------------------------------------------

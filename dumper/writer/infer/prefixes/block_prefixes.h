@@ -57,6 +57,7 @@ struct block_prefixes {
 	uint8_t *of; /**< [objects] bytes; NULL: none has one */
 	struct HEAP_ARRAY(struct prefix_pair) pairs;
 	uint32_t hints_seen[BLOCK_PREFIX_KINDS];
+	uint32_t followed; /**< hints that block_prefixes_follow() need not look at again */
 	uint32_t count;  /**< objects that have got one */
 	bool is_renewed; /**< kinds have not been sorted since */
 };
@@ -78,6 +79,15 @@ bool block_prefixes_end_before_text(const struct inference *inference, heap_obje
 HEAP_MUST_CHECK
 struct heap_error *block_prefixes_find(struct inference *inference, enum block_prefix_kind kind,
 				       bool is_thorough, uint64_t *found);
+
+/**
+ * Gives those blocks a prefix that there are new hints on, and that are like others with one: the next nodes of a list.
+ * Each hint is looked at once. Kinds are not sorted, so that this is cheap.
+ *
+ * @param found  the number of blocks is added
+ */
+HEAP_MUST_CHECK
+struct heap_error *block_prefixes_follow(struct inference *inference, uint64_t *found);
 
 /**
  * Finds the struct that is the first @p bytes of a block, if there is one: the allocating code has
