@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/dwarf/dwarf_sections.h"
 
+#include "lib/base/cleanup.h"
+#include "lib/dwarf/elf_zstd.h"
+
 #include <gelf.h>
 #include <libelf.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum {
-	COMPRESSED_BY_ZSTD = 2, // ELFCOMPRESS_ZSTD, which older headers lack
-};
 
 static const struct {
 	const char *name;
@@ -77,10 +76,10 @@ static bool may_be_several(const struct heap_dwarf_sections *sections,
 
 // Without memory for them the later ones are not there.
 static void append(struct heap_dwarf_sections *sections, struct heap_dwarf_bytes *bytes,
-		   const Elf_Data *data)
+		   struct heap_dwarf_bytes more)
 {
 	uint8_t **joined = &sections->joined[bytes == &sections->types];
-	uint8_t *larger = realloc(*joined, bytes->size + data->d_size);
+	uint8_t *larger = realloc(*joined, bytes->size + more.size);
 
 	if (!larger) {
 		sections->is_partial = true;
@@ -88,45 +87,69 @@ static void append(struct heap_dwarf_sections *sections, struct heap_dwarf_bytes
 	}
 	if (!*joined)
 		memcpy(larger, bytes->bytes, bytes->size);
-	memcpy(larger + bytes->size, data->d_buf, data->d_size);
+	memcpy(larger + bytes->size, more.bytes, more.size);
 	*joined = larger;
 	bytes->bytes = larger;
-	bytes->size += data->d_size;
+	bytes->size += more.size;
 }
 
-// libelf refuses sizes that no compression reaches, so the file's size bounds the memory.
+// Unpacks what libelf cannot. @return false: nor can we
+static bool unpack(struct heap_dwarf_sections *sections, Elf_Scn *section,
+		   struct heap_dwarf_bytes *result)
+{
+	CLEANUP_FREE uint8_t *bytes = NULL;
+	struct heap_error *error;
+	size_t size = 0;
+
+	bytes = heap_elf_unpack_zstd(section, &size);
+	if (!bytes)
+		return false;
+	error = heap_array_append(&sections->unpacked, bytes);
+	if (error) {
+		heap_error_destroy(error);
+		return false;
+	}
+	*result = (struct heap_dwarf_bytes){ keep(bytes), size };
+	return true;
+}
+
+// Finds the bytes of a section. libelf refuses sizes that no compression reaches, so the file's size bounds the memory.
+static bool read_section(struct heap_dwarf_sections *sections, Elf_Scn *section,
+			 const GElf_Shdr *header, bool is_old, struct heap_dwarf_bytes *result)
+{
+	const Elf_Data *data;
+
+	if (is_old && elf_compress_gnu(section, 0, 0) < 0)
+		return false;
+	if (header->sh_flags & SHF_COMPRESSED && elf_compress(section, 0, 0) < 0) {
+		if (!heap_elf_is_zstd(section))
+			return false;
+		if (unpack(sections, section, result))
+			return true;
+		sections->has_zstd = true;
+		return false;
+	}
+	data = elf_getdata(section, NULL);
+	if (!data || !data->d_buf)
+		return header->sh_size == 0;
+	*result = (struct heap_dwarf_bytes){ data->d_buf, data->d_size };
+	return true;
+}
+
 static void load(struct heap_dwarf_sections *sections, Elf_Scn *section, const GElf_Shdr *header,
 		 bool is_old, struct heap_dwarf_bytes *result)
 {
-	GElf_Chdr compression;
-
+	struct heap_dwarf_bytes bytes = { 0 };
 	bool is_first = !result->bytes;
 
 	if (header->sh_type == SHT_NOBITS || (!is_first && !may_be_several(sections, result)))
 		return;
-	if (is_old && elf_compress_gnu(section, 0, 0) < 0) {
+	if (!read_section(sections, section, header, is_old, &bytes))
 		sections->is_partial = true;
-		return;
-	}
-	if (header->sh_flags & SHF_COMPRESSED && elf_compress(section, 0, 0) < 0) {
-		sections->is_partial = true;
-		sections->has_zstd |= gelf_getchdr(section, &compression) &&
-				      compression.ch_type == COMPRESSED_BY_ZSTD;
-		return;
-	}
-
-	Elf_Data *data = elf_getdata(section, NULL);
-
-	if (!data || !data->d_buf) {
-		sections->is_partial |= header->sh_size > 0;
-		return;
-	}
-	if (!is_first) {
-		append(sections, result, data);
-		return;
-	}
-	result->bytes = data->d_buf;
-	result->size = data->d_size;
+	else if (is_first)
+		*result = bytes;
+	else if (bytes.size > 0)
+		append(sections, result, bytes);
 }
 
 static void end_with_nul(struct heap_dwarf_bytes *strings)
@@ -227,6 +250,9 @@ void heap_dwarf_sections_close(struct heap_dwarf_sections *sections)
 	elf_end(sections->elf);
 	free(sections->joined[0]);
 	free(sections->joined[1]);
+	for (size_t i = 0; i < sections->unpacked.count; i++)
+		free(sections->unpacked.items[i]);
+	heap_array_deinit(&sections->unpacked);
 	*sections = (struct heap_dwarf_sections){ 0 };
 }
 

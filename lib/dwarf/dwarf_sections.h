@@ -9,6 +9,7 @@
  * makes objects of DIEs and attributes, and so is ten times slower.
  */
 
+#include "lib/base/array.h"
 #include "lib/base/error.h"
 
 #include <stdbool.h>
@@ -31,10 +32,11 @@ struct heap_dwarf_sections {
 	struct heap_dwarf_bytes alternate;     /**< .gnu_debugaltlink: a name, NUL, a build id */
 	struct heap_dwarf_bytes supplementary; /**< .debug_sup: the same, since DWARF 5 */
 	struct heap_dwarf_bytes unit_index, type_index; /**< of packages of split files */
-	uint8_t *joined[2]; /**< private: several sections of one name, as one */
-	bool split;         /**< these are the .debug_...dwo of the file */
-	bool is_partial;    /**< some sections could not be read */
-	bool has_zstd;      /**< some sections are compressed with what libelf cannot undo */
+	uint8_t *joined[2];                    /**< private: several sections of one name, as one */
+	struct HEAP_ARRAY(uint8_t *) unpacked; /**< private: what libelf could not unpack */
+	bool split;                            /**< these are the .debug_...dwo of the file */
+	bool is_partial;                       /**< some sections could not be read */
+	bool has_zstd; /**< some sections are compressed with what could not be undone */
 };
 
 /**

@@ -30,6 +30,12 @@ form('fetched, but of another build', compiler => 'gcc', link => '-Wl,--build-id
 form('a separate file, compressed', compiler => 'gcc',
     after => "$separate && objcopy --compress-debug-sections=zlib \$f.debug && "
         . "strip \$f && objcopy --add-gnu-debuglink=\$f.debug \$f; done");
+for my $split ('', ' -gsplit-dwarf') {
+    form("compressed with zstd, by objcopy$split", compiler => 'gcc', flags => "-g$split",
+        after => "$each objcopy --compress-debug-sections=zstd \$f; done") if `objcopy --help` =~ /zstd/;
+}
+form('compressed with zstd, by mold', compiler => 'gcc', needs => ['mold'], flags => '-g',
+    link => '-fuse-ld=mold -Wl,--compress-debug-sections=zstd');
 form('a separate file and split units', compiler => 'gcc', flags => '-g -gsplit-dwarf',
     after => "$separate && strip \$f && objcopy --add-gnu-debuglink=\$f.debug \$f; done");
 form('a separate file and a package', compiler => 'clang', flags => '-g -gdwarf-5 -gsplit-dwarf',
@@ -156,7 +162,7 @@ form('an alternate file that is not there', compiler => 'gcc', needs => ['dwz'],
         like note_of($_[0], 'app'), qr/^alternate file \S*common\.debug not found$/, 'is said';
     });
 
-# Nothing here writes zstd; a section that says it is needs not be so.
+# A section that says so and is not.
 sub claim_zstd {
     my ($path) = @_;
     open my $file, '+<:raw', $path or die "$path: $!";
@@ -171,7 +177,7 @@ sub claim_zstd {
     print $file $bytes;
 }
 
-subtest 'compressed with zstd' => sub {
+subtest 'said to be compressed with zstd' => sub {
     $directory = tempdir(CLEANUP => 1);
     ok build(compiler => 'gcc', flags => '-g -gz=zlib', link => '-gz=zlib'), 'is built' or return;
     claim_zstd("$directory/app");

@@ -58,8 +58,8 @@ struct block_prefixes {
 	struct HEAP_ARRAY(struct prefix_pair) pairs;
 	uint32_t hints_seen[BLOCK_PREFIX_KINDS];
 	uint32_t followed; /**< hints that block_prefixes_follow() need not look at again */
-	uint32_t count;  /**< objects that have got one */
-	bool is_renewed; /**< kinds have not been sorted since */
+	uint32_t count;    /**< objects that have got one */
+	bool is_renewed;   /**< kinds have not been sorted since */
 };
 
 /**
