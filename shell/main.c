@@ -136,7 +136,8 @@ static bool take_option(int option, struct options *options)
 	}
 }
 
-static bool parse_options(int argc, char **argv, struct options *options)
+// Takes the options up to the first word that is none.
+static bool take_options(int argc, char **argv, struct options *options)
 {
 	static const struct option known[] = {
 		{ "quiet", no_argument, NULL, 'q' },
@@ -151,11 +152,9 @@ static bool parse_options(int argc, char **argv, struct options *options)
 		{ "sort", required_argument, NULL, 's' },
 		{ NULL, 0, NULL, 0 },
 	};
-	const char *no_colour = getenv("NO_COLOR");
 	int option;
 
-	options->colours = heap_terminal_is_able(STDOUT_FILENO) && !(no_colour && *no_colour);
-	// The command's own options are not ours: stop at the file.
+	// The command's own options are not ours: stop at a file, or at the command.
 	while ((option = options_take(&program, argc, argv, "+qhV", known, NULL)) != -1) {
 		if (!take_option(option, options))
 			return false;
@@ -164,7 +163,26 @@ static bool parse_options(int argc, char **argv, struct options *options)
 		heap_print(stderr, "heapsh: --%s goes with --follow\n", options->view_option);
 		return options_misused(&program);
 	}
-	return optind < argc || options_misused(&program);
+	return true;
+}
+
+static bool parse_options(int argc, char **argv, struct options *options)
+{
+	const char *no_colour = getenv("NO_COLOR");
+
+	options->colours = heap_terminal_is_able(STDOUT_FILENO) && !(no_colour && *no_colour);
+	return take_options(argc, argv, options) && (optind < argc || options_misused(&program));
+}
+
+// Options may stand between the files and the command, too.
+static bool parse_late_options(int argc, char **argv, struct options *options)
+{
+	if (!take_options(argc, argv, options))
+		return false;
+	if (!options->follow)
+		return true;
+	fputs("heapsh: --follow goes before the files\n", stderr);
+	return options_misused(&program);
 }
 
 // How many objects have a type, in per cent.
@@ -337,18 +355,22 @@ int main(int argc, char **argv)
 	if (options.follow)
 		return follow(&options, argv + optind, argc - optind);
 
-	int files = count_files(argc - optind, argv + optind);
+	char **paths = argv + optind;
+	int files = count_files(argc - optind, paths);
 
-	if (optind + files < argc && looks_like_file(argv[optind + files])) {
-		heap_print(stderr, "heapsh: %s: %s, and no command\n", argv[optind + files],
+	optind += files;
+	if (files > 0 && !parse_late_options(argc, argv, &options))
+		return EXIT_USAGE;
+	if (optind < argc && looks_like_file(argv[optind])) {
+		heap_print(stderr, "heapsh: %s: %s, and no command\n", argv[optind],
 			   strerror(ENOENT));
 		return EXIT_USAGE;
 	}
 
 	session.debug_files = options.debug_files.items;
-	numbered_sort(argv + optind, (size_t)files);
+	numbered_sort(paths, (size_t)files);
 
-	struct heap_error *error = series_open(&session, argv + optind, (size_t)files);
+	struct heap_error *error = series_open(&session, paths, (size_t)files);
 
 	if (error) {
 		heap_print(stderr, "heapsh: %s\n", heap_error_message(error));
@@ -361,7 +383,7 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	output_set_prepare(session.output, wipe_progress, &session);
-	int status = run(&session, argc - optind - files, argv + optind + files);
+	int status = run(&session, argc - optind, argv + optind);
 	output_destroy(session.output);
 	series_close(&session);
 	session_close(&session);

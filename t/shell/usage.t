@@ -39,6 +39,13 @@ answers 'a bad --memory', '', ['--memory=much', $file], '',
     "heapsh: --memory much: not a size such as 512M or 4G\n", 2;
 answers '--json says it in JSON', '', ['--json', $file, @count],
     qq({"objects":[],"count":1,"bytes":48}\n), '', 0;
+answers 'options behind the file', '', [$file, '--json', '-q', @count],
+    qq({"objects":[],"count":1,"bytes":48}\n), '', 0;
+answers 'options behind the file, and standard input', "find --count untyped\n", [$file, '--quiet'], $total, '', 0;
+answers '--follow behind the files', '', [$file, '--follow'], '',
+    "heapsh: --follow goes before the files\n$usage", 2;
+answers '--by behind the files', '', [$file, '--by', 'type', 'count'], '',
+    "heapsh: --by goes with --follow\n$usage", 2;
 answers 'colours on request', '', ['-q', '--color=always', $file, 'find', 'untyped'],
     "\e[36mblock(48)\e[0m at \e[33m0x5f02300\e[0m\n", '', 0;
 answers 'no colours into a file', '', ['-q', '--color=auto', $file, 'find', 'untyped'],
