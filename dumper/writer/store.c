@@ -119,6 +119,19 @@ static void make_column(void *context, enum heap_columns column, heap_object_id 
 	}
 }
 
+// Where a module's debug information was. What was read by a link in /proc is the module's own file, whose name may have
+// become another file's: the link has no meaning once the process has ended.
+static const char *debug_name(const struct module *module)
+{
+	bool is_link = module->has_debug && module->elf &&
+		       strncmp(module->debug_path, "/proc/", 6) == 0 &&
+		       strcmp(module->debug_path, module->elf->path) == 0;
+
+	if (!module->has_debug)
+		return "";
+	return is_link ? module->path : module->debug_path;
+}
+
 struct heap_error *store_fill_modules(struct capture *capture)
 {
 	struct heap_snapshot *snapshot = &capture->snapshot;
@@ -135,8 +148,7 @@ struct heap_error *store_fill_modules(struct capture *capture)
 		snapshot->modules[i] = (struct heap_module){
 			.path = strings_add(&capture->strings, module->path),
 			.build_id = strings_add(&capture->strings, id),
-			.debug = strings_add(&capture->strings,
-					     module->has_debug ? module->debug_path : ""),
+			.debug = strings_add(&capture->strings, debug_name(module)),
 			.note = strings_add(&capture->strings, module->note),
 			.start = module->start,
 			.end = module->end,

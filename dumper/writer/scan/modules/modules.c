@@ -192,7 +192,8 @@ static struct heap_error *open_named(struct module *module, const struct image *
 	if (!path)
 		return heap_error_out_of_memory();
 	if (!image->core && strstr(path, " (deleted)"))
-		return heap_error_create(HEAP_ERROR_ABSENT, "the file has been deleted");
+		return heap_error_create(HEAP_ERROR_ABSENT, "the file has been deleted%s",
+					 geteuid() == 0 ? "" : "; root can still read it");
 	return open_build(module, image, path);
 }
 
