@@ -57,18 +57,21 @@ static int open_temporary(void)
 	return file >= 0 ? file : open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 }
 
-// A small file may unpack to terabytes: it gets three quarters of what is free.
-static void limit_size(int file)
+// Three quarters of what is free. A small file may unpack to terabytes.
+static rlim_t room_of(int file)
 {
 	struct statvfs space;
+
+	return fstatvfs(file, &space) == 0 ? (rlim_t)space.f_bavail * space.f_frsize / 4 * 3
+					   : RLIM_INFINITY;
+}
+
+static void limit_size(int file)
+{
 	struct rlimit limit;
+	rlim_t most = room_of(file);
 
-	if (fstatvfs(file, &space) != 0 || getrlimit(RLIMIT_FSIZE, &limit) != 0)
-		return;
-
-	rlim_t most = (rlim_t)space.f_bavail * space.f_frsize / 4 * 3;
-
-	if (most < limit.rlim_cur) {
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && most < limit.rlim_cur) {
 		limit.rlim_cur = most;
 		setrlimit(RLIMIT_FSIZE, &limit);
 	}
@@ -104,6 +107,66 @@ static struct heap_error *unpack(const struct packer *packer, const char *path, 
 	if (status != 0)
 		heap_print(stderr, "heapsnap: %s: %s could not unpack all of it\n", path,
 			   packer->program);
+	*result = file;
+	file = -1;
+	return NULL;
+}
+
+// --- standard input ---------------------------------------------------------------------
+
+static const char standard_input[] = "standard input";
+
+// Copies what a pipe has, as far as there is room: the writer says what is missing.
+HEAP_MUST_CHECK
+static struct heap_error *copy_input(int file)
+{
+	static char buffer[1 << 16];
+	rlim_t left = room_of(file);
+
+	for (;;) {
+		ssize_t count = read(STDIN_FILENO, buffer, sizeof(buffer));
+
+		if (count < 0 && errno == EINTR)
+			continue;
+		if (count < 0)
+			return heap_error_create_system("%s", standard_input);
+		if (count == 0)
+			return NULL;
+		if ((rlim_t)count > left) {
+			heap_print(stderr, "heapsnap: %s: there is no room for all of it\n",
+				   standard_input);
+			return NULL;
+		}
+		left -= (rlim_t)count;
+		for (ssize_t at = 0, written; at < count; at += written) {
+			written = write(file, buffer + at, (size_t)(count - at));
+			if (written <= 0)
+				return heap_error_create_system("room for %s", standard_input);
+		}
+	}
+}
+
+// Makes standard input a file that the writer can read anywhere: a pipe is copied to one without a name.
+HEAP_MUST_CHECK
+static struct heap_error *take_input(int *result)
+{
+	CLEANUP_CLOSE int file = -1;
+	struct stat status;
+
+	if (fstat(STDIN_FILENO, &status) != 0)
+		return heap_error_create_system("%s", standard_input);
+	if (S_ISREG(status.st_mode)) {
+		file = dup(STDIN_FILENO);
+		if (file < 0)
+			return heap_error_create_system("%s", standard_input);
+	} else {
+		file = open_temporary();
+		if (file < 0)
+			return heap_error_create_system("room for %s", standard_input);
+		HEAP_TRY(copy_input(file));
+	}
+	// The writer inherits it.
+	fcntl(file, F_SETFD, 0);
 	*result = file;
 	file = -1;
 	return NULL;
@@ -168,15 +231,21 @@ static struct heap_error *take(const char *path, const struct foreign_options *o
 	static const struct heapsnap_shared shared;
 	static const struct heapsnap_thread threads[1];
 	const struct packer *packer;
-	CLEANUP_CLOSE int unpacked = -1;
-	char name[32];
+	CLEANUP_CLOSE int input = -1, unpacked = -1;
+	char input_name[32], name[32];
 	struct stat status;
 
 	HEAP_TRY(check_options(options));
+	if (strcmp(path, "-") == 0) {
+		HEAP_TRY(take_input(&input));
+		snprintf(input_name, sizeof(input_name), "/dev/fd/%d", input);
+		path = input_name;
+	}
 	if (stat(path, &status) != 0)
 		return heap_error_create_system("%s", path);
 	if (!S_ISREG(status.st_mode))
-		return heap_error_create(HEAP_ERROR_ARGUMENT, "%s is no file", path);
+		return heap_error_create(HEAP_ERROR_ARGUMENT, "%s is no file; - reads %s", path,
+					 standard_input);
 	// Not before: a pipe would wait for a writer, and a device may act when it is opened.
 	packer = find_packer(path);
 	if (packer) {

@@ -155,7 +155,7 @@ int foreign_read_options(const char *command, char **words, struct foreign_optio
 	};
 	// Options may come behind the process or file, too.
 	while (*words && status == STATUS_DONE) {
-		if (is_operand || **words != '-') {
+		if (is_operand || **words != '-' || !(*words)[1]) {
 			*operands++ = *words++;
 		} else if (strcmp(*words, "--") == 0) {
 			is_operand = true;

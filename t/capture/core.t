@@ -14,10 +14,12 @@ use Tools;
 
 my $build = abs_path($ENV{BUILD} || 'build');
 
+my $source = '';    # what is piped into heapsnap
+
 sub take {
     my ($file, @options) = @_;
     my $snapshot = tempdir(CLEANUP => 1) . '/core.snap';
-    my $output = `$build/heapsnap core --types none --file $snapshot @options $file 2>&1`;
+    my $output = `$source $build/heapsnap core --types none --file $snapshot @options $file 2>&1`;
     return ($? == 0 ? $snapshot : undef, $output);
 }
 
@@ -141,6 +143,15 @@ SKIP: {
             is_exact("$directory/core.$suffix", $live, $packer);
         }
     }
+    # As a program of core_pattern gets it, or one behind coredumpctl(1).
+    $source = "cat $core |";
+    is_exact('-', $live, 'from a pipe');
+    $source = "gzip -c $core |";
+    is_exact('-', $live, 'packed, from a pipe') if has('gzip');
+    $source = '';
+    is_exact('-', $live, 'standard input is a file', "<$core");
+    like((take('-', '</dev/null'))[1], qr/^heapsnap: the input: no core file: it has no bytes$/m, 'standard input is empty');
+    like((take('-', '<&-'))[1], qr/^heapsnap: standard input: Bad file descriptor$/m, 'no standard input');
     # What unpacks a file goes with heapsnap: nobody wants the rest, which may be terabytes.
   SKIP: {
         skip 'no gzip', 1 unless has('gzip');

@@ -571,11 +571,14 @@ struct heap_error *core_open(struct core *core, const char *path, const char *sy
 	CLEANUP_ARRAY struct mapped_files files = { 0 };
 	Elf64_Ehdr header;
 
+	// What heapsnap has unpacked, or read from a pipe, has no name that says anything.
+	const char *name = strncmp(path, "/dev/fd/", 8) == 0 ? "the input" : path;
+
 	*core = (struct core){ .descriptor = open(path, O_RDONLY | O_CLOEXEC) };
 	if (core->descriptor < 0)
-		return heap_error_create_system("%s", path);
-	HEAP_TRY(check_header(core->descriptor, &header, path));
-	HEAP_TRY(heap_error_within(read_headers(core, &header, &files), "%s", path));
+		return heap_error_create_system("%s", name);
+	HEAP_TRY(check_header(core->descriptor, &header, name));
+	HEAP_TRY(heap_error_within(read_headers(core, &header, &files), "%s", name));
 	sort_segments(core);
 	HEAP_TRY(find_links(core, sysroot, &files));
 	sort_files(&files);
