@@ -45,8 +45,8 @@ static bool may_be_struct(const struct inference *inference, heap_object_id obje
 	return content_score(inference, &content, claim.type, claim.elements) > 0;
 }
 
-uint32_t agreement_prove_target(const struct inference *inference, uint32_t edge,
-				heap_type_id pointee)
+// How much the object that a pointer leads to proves, if it has a name, hints or a text.
+static uint32_t prove_other(const struct inference *inference, uint32_t edge, heap_type_id pointee)
 {
 	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
 	heap_object_id target = snapshot->edge_target[edge];
@@ -68,6 +68,19 @@ uint32_t agreement_prove_target(const struct inference *inference, uint32_t edge
 	return is_text(inference, target) ? AGREEMENT_TEXT : 0;
 }
 
+uint32_t agreement_prove_target(const struct inference *inference, heap_object_id object,
+				uint32_t edge, heap_type_id type, heap_type_id pointee)
+{
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+
+	if (snapshot->edge_target[edge] != object ||
+	    !layouts_is_character(&inference->layouts, pointee))
+		return prove_other(inference, edge, pointee);
+	return layouts_has(&inference->layouts, type, pointee, snapshot->edge_interior[edge])
+		       ? AGREEMENT_STRUCT
+		       : 0;
+}
+
 // True if a pointer of an object where a type has one leads to what proves something.
 static bool is_supported(const struct inference *inference, heap_object_id object,
 			 heap_type_id type)
@@ -78,8 +91,8 @@ static bool is_supported(const struct inference *inference, heap_object_id objec
 		uint32_t edge = find_edge(inference, object, &slots->list[i]);
 
 		progress_step();
-		if (edge != UINT32_MAX &&
-		    agreement_prove_target(inference, edge, slots->list[i].pointee) > 0)
+		if (edge != UINT32_MAX && agreement_prove_target(inference, object, edge, type,
+								 slots->list[i].pointee) > 0)
 			return true;
 	}
 	return false;
@@ -98,10 +111,11 @@ static uint32_t prove_ahead(const struct inference *inference, uint32_t edge, he
 }
 
 // @param ahead  the most that an object without a name may prove; 0: nothing
-static uint32_t prove_pointer(const struct inference *inference, uint32_t edge,
-			      heap_type_id pointee, uint32_t ahead)
+static uint32_t prove_pointer(const struct inference *inference, heap_object_id object,
+			      uint32_t edge, heap_type_id type, heap_type_id pointee,
+			      uint32_t ahead)
 {
-	uint32_t proof = agreement_prove_target(inference, edge, pointee);
+	uint32_t proof = agreement_prove_target(inference, object, edge, type, pointee);
 
 	if (proof > 0 || ahead == 0)
 		return proof;
@@ -143,7 +157,9 @@ static uint32_t prove(const struct inference *inference, heap_object_id object, 
 			proof += here;
 			here = 0;
 		}
-		one = edge == UINT32_MAX ? 0 : prove_pointer(inference, edge, slot->pointee, ahead);
+		one = edge == UINT32_MAX
+			      ? 0
+			      : prove_pointer(inference, object, edge, type, slot->pointee, ahead);
 		here = one > here ? one : here;
 	}
 	return proof + here;

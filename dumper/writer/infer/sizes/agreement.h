@@ -41,9 +41,14 @@ static inline bool agreement_is_better(const struct agreement *one, const struct
 struct agreement agreement_of(const struct inference *inference, const struct content *content,
 			      heap_type_id type, uint32_t ahead, uint32_t least);
 
-/** How much the object that a pointer leads to proves, if it has a name, hints or a text. @param edge  the pointer's */
-uint32_t agreement_prove_target(const struct inference *inference, uint32_t edge,
-				heap_type_id pointee);
+/**
+ * How much what a pointer leads to proves, if it has a name, hints or a text; or is in the block itself, as the letters of a
+ * short std::string are.
+ *
+ * @param edge  the pointer's, where the type has one to @p pointee
+ */
+uint32_t agreement_prove_target(const struct inference *inference, heap_object_id object,
+				uint32_t edge, heap_type_id type, heap_type_id pointee);
 
 /** How much the pointers to a block prove that it is of a type. */
 uint32_t agreement_prove_hints(const struct inference *inference, heap_object_id object,

@@ -11,6 +11,7 @@
 #include "lib/graph/bfs.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum {
 	LEAST_BLOCKS = 5,   // of a type, that others are compared with
@@ -234,6 +235,21 @@ static int compare_sizes(const void *left, const void *right, void *context)
 	return a < b ? -1 : a > b;
 }
 
+// True for a class that a library keeps a value of another one in, and no block is alone: a name with an underscore.
+static bool is_wrapper(const struct layouts *layouts, heap_type_id id)
+{
+	const struct heap_types *types = layouts->types;
+	const struct heap_type *type = &types->types[id];
+	const char *name = heap_types_name(types, id);
+	const char *own = name + strcspn(name, "<"); // where it begins behind namespaces
+
+	while (own > name && own[-1] != ':')
+		own--;
+	return own > name && *own == '_' && type->members > 0 &&
+	       layouts_size(layouts, types->members[type->first_member].type) ==
+		       layouts_size(layouts, id);
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *gather_structs(const struct layouts *layouts, struct likeness *likeness)
 {
@@ -241,7 +257,7 @@ static struct heap_error *gather_structs(const struct layouts *layouts, struct l
 		const struct layout_facts *facts = &layouts->facts[id];
 
 		if (!facts->is_candidate || facts->stripped != id ||
-		    !layouts_is_compound(layouts, id))
+		    !layouts_is_compound(layouts, id) || is_wrapper(layouts, id))
 			continue;
 		if (facts->is_flexible)
 			HEAP_TRY(heap_array_append(&likeness->flexible, id));
@@ -403,14 +419,16 @@ static bool is_compatible(const struct inference *inference, const struct heap_s
 
 // The most that prove_pointer() may find for the pointer that a block has at a type's slot.
 static uint32_t most_proof(const struct inference *inference, heap_object_id object,
-			   const struct heap_slot *slot, heap_type_id best)
+			   heap_type_id type, const struct heap_slot *slot, heap_type_id best)
 {
-	uint32_t edge = heap_edge_at(&inference->capture->snapshot, object, slot->offset);
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	uint32_t edge = heap_edge_at(snapshot, object, slot->offset);
 
 	if (edge == UINT32_MAX)
 		return 0;
-	if (find_target_type(inference, object, edge) != HEAP_NO_TYPE)
-		return agreement_prove_target(inference, edge, slot->pointee);
+	if (snapshot->edge_target[edge] == object ||
+	    find_target_type(inference, object, edge) != HEAP_NO_TYPE)
+		return agreement_prove_target(inference, object, edge, type, slot->pointee);
 	if (best != HEAP_NO_TYPE && !is_compatible(inference, slot, best))
 		return 0;
 	return layouts_is_character(&inference->layouts, slot->pointee) ? AGREEMENT_TEXT
@@ -435,7 +453,7 @@ static bool is_choice(const struct inference *inference, heap_object_id object, 
 		if (slot->offset >= size)
 			break;
 		if (slot->pointee != HEAP_NO_TYPE && pointers >> (word < 63 ? word : 63) & 1)
-			most += most_proof(inference, object, slot, best);
+			most += most_proof(inference, object, type, slot, best);
 	}
 	return most >= LEAST_PROOF;
 }
