@@ -96,7 +96,7 @@ TRUTHS := $(foreach variant,gcc-O0 gcc-O2 $(if $(shell command -v clang++),clang
           $(patsubst %,$(BUILD)/truth/%.gcc-O1-lto,handles parser twins) $(BUILD)/truth/wards.gcc-O2-fixed \
           $(if $(wildcard $(shell $(CC) -print-file-name=libc.a)),$(BUILD)/truth/playlists.gcc-O2-static)
 # Most structs of these have no name without it: no symbol mentions them.
-BARE_CXX := $(filter-out agents captions dictionaries headed island levels messages optimizer orphans parcels playlists portfolios registries repeated ropes rosters signals storage templates thin timelines worlds,$(TRUTH_CXX))
+BARE_CXX := $(filter-out agents captions dictionaries headed island levels messages mislaid optimizer orphans parcels playlists portfolios registries repeated ropes rosters signals storage templates thin timelines worlds,$(TRUTH_CXX))
 BARE_TRUTHS := $(foreach variant,O0-bare O2-bare O2-stripped,$(BARE_CXX:%=$(BUILD)/truth/%.gcc-$(variant)))
 TRUTHS += $(BARE_TRUTHS)
 # Judged without debug information alone, by other compilers and libraries too: by `make truth`.

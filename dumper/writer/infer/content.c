@@ -261,6 +261,10 @@ static int pointer_score(const struct check *check, uint64_t offset, heap_type_i
 		return simple_score(inference, target, interior, pointee);
 	if (layouts_is_start(interior))
 		interior = 0;
+	if (target == check->content->object && interior >= check->content->start &&
+	    layouts_has_sentinel(&inference->layouts, check->whole,
+				 interior - check->content->start, pointee))
+		return CONFIRMED;
 	if (least_size(&inference->layouts, pointee) >
 		    inference_size(inference, target) - interior &&
 	    !may_be_cut(inference, target, interior, pointee) &&

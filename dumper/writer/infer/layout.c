@@ -592,6 +592,28 @@ bool layouts_says_more(const struct layouts *layouts, heap_type_id more, heap_ty
 	return more != less && layouts_has(layouts, more, less, 0);
 }
 
+bool layouts_has_sentinel(const struct layouts *layouts, heap_type_id whole, uint64_t offset,
+			  heap_type_id node)
+{
+	enum {
+		MAX_BASES = 4
+	};
+	const struct heap_types *types = layouts->types;
+
+	for (int depth = 0; depth < MAX_BASES && layouts_is_compound(layouts, node) &&
+			    types->types[node].members > 0;
+	     depth++) {
+		const struct heap_member *first = &types->members[types->types[node].first_member];
+
+		node = layouts_strip(layouts, first->type);
+		if (first->offset != 0)
+			return false;
+		if (layouts_is_compound(layouts, node) && layouts_has(layouts, whole, node, offset))
+			return true;
+	}
+	return false;
+}
+
 static bool are_integers(const struct layouts *layouts, heap_type_id id, int depth, uint32_t *left)
 {
 	enum {

@@ -127,6 +127,13 @@ bool layouts_has_pointer(const struct layouts *layouts, heap_type_id whole, uint
 			 heap_type_id pointee);
 
 /**
+ * True if a value has at an offset what a node begins with: the sentinel that a library's list or tree ends with, and leads
+ * to while it is empty.
+ */
+bool layouts_has_sentinel(const struct layouts *layouts, heap_type_id whole, uint64_t offset,
+			  heap_type_id node);
+
+/**
  * The first member of a union that has all of its bytes, as that of a union which only delays a constructor; any other
  * type as it is.
  */

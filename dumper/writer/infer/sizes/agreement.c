@@ -72,13 +72,16 @@ uint32_t agreement_prove_target(const struct inference *inference, heap_object_i
 				uint32_t edge, heap_type_id type, heap_type_id pointee)
 {
 	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	const struct layouts *layouts = &inference->layouts;
+	uint64_t interior = snapshot->edge_interior[edge];
 
-	if (snapshot->edge_target[edge] != object ||
-	    !layouts_is_character(&inference->layouts, pointee))
+	if (snapshot->edge_target[edge] != object)
 		return prove_other(inference, edge, pointee);
-	return layouts_has(&inference->layouts, type, pointee, snapshot->edge_interior[edge])
-		       ? AGREEMENT_STRUCT
-		       : 0;
+	if (layouts_is_character(layouts, pointee)
+		    ? layouts_has(layouts, type, pointee, interior)
+		    : layouts_has_sentinel(layouts, type, interior, pointee))
+		return AGREEMENT_STRUCT;
+	return 0;
 }
 
 // True if a pointer of an object where a type has one leads to what proves something.

@@ -43,7 +43,7 @@ struct agreement agreement_of(const struct inference *inference, const struct co
 
 /**
  * How much what a pointer leads to proves, if it has a name, hints or a text; or is in the block itself, as the letters of a
- * short std::string are.
+ * short std::string are, and what an empty std::map leads to.
  *
  * @param edge  the pointer's, where the type has one to @p pointee
  */
