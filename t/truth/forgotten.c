@@ -168,8 +168,7 @@ static OUTLINE struct node *grow(unsigned depth)
 	if (depth == DEPTH)
 		return NULL;
 	node = NEW(struct node);
-	*node = (struct node){ grow(depth + 1), grow(depth + 1),
-			       make_text("key", next() % 1000),
+	*node = (struct node){ grow(depth + 1), grow(depth + 1), make_text("key", next() % 1000),
 			       (uint32_t)(next() % 100), depth };
 	return node;
 }
