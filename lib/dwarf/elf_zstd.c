@@ -10,8 +10,8 @@
 
 enum {
 	COMPRESSED_BY_ZSTD = 2, // ELFCOMPRESS_ZSTD, which older headers lack
-	RATIO_MAX =
-		1024, // of the bytes to what is packed; debug information has 2 to 10, tables of zeros more
+	// Of the bytes to what is packed: debug information has 2 to 10, tables of zeros more.
+	RATIO_MAX = 1024,
 };
 
 typedef size_t zstd_decoder(void *out, size_t out_size, const void *in, size_t in_size);
