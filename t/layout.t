@@ -125,7 +125,8 @@ my @explained = (
     ['dumper/writer/infer', qw(
         apply_claims arrays/flagged_pointers arrays/pointer_tables candidates content explained_pointers
         frontier hints holders inference kinds parts/free_lists parts/pool_arrays parts/pool_hints parts/pools
-        prefixes/block_prefixes prefixes/linked_prefixes prefixes/measured_prefixes prefixes/storage_headers
+        prefixes/block_prefixes prefixes/linked_prefixes prefixes/measured_prefixes prefixes/prefix_leads
+        prefixes/storage_headers
         sizes/derived_structs sizes/larger_blocks sizes/larger_targets sizes/lone_headers sizes/rounded_sizes
         tags/common_prefixes tags/discriminators tags/enum_tags tags/kin_tags tags/pointer_tags tags/profiles
         tags/tag_groups tags/tag_names tags/tag_places tags/tag_types tags/union_choices tags/union_groups
