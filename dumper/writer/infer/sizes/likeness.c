@@ -19,6 +19,10 @@ enum {
 	ALONE_PROOF = 3,    // where no other block of the type is known
 	KEY_POINTERS = 16,  // of a block, whose targets tell blocks apart
 	MAX_KEPT = 1 << 20, // choices, and types of them
+	// Comparisons with types that the last pass makes at most, beside so many for each object.
+	LAST_COMPARISONS = 1 << 20,
+	OBJECT_COMPARISONS = 8,
+	LOOKS = 16, // at a struct that may be a choice take as long as one comparison
 };
 
 // A type that blocks of a size have.
@@ -45,10 +49,12 @@ struct likeness {
 	struct HEAP_ARRAY(heap_type_id) structs;  // by size: all that blocks may be
 	struct HEAP_ARRAY(heap_type_id) flexible; // likewise, of no one size
 	struct HEAP_ARRAY(struct choice) choices;
-	struct heap_hash_table by_key;         // of choices
-	struct HEAP_ARRAY(heap_type_id) types; // of choices
-	uint64_t standard; // the bits of modules that hold a standard library alone
-	uint64_t *modules; // [types] a bit for each module that has it, LIVE and UNPOINTED
+	struct heap_hash_table by_key;          // of choices
+	struct HEAP_ARRAY(heap_type_id) types;  // of choices
+	struct HEAP_ARRAY(struct claim) claims; // that are found
+	uint64_t standard;    // the bits of modules that hold a standard library alone
+	uint64_t *modules;    // [types] a bit for each module that has it, LIVE and UNPOINTED
+	uint64_t comparisons; // that were made, by the last pass
 	bool is_last; // what pointers lead to need not have a name yet, of blocks that nothing known leads to
 };
 
@@ -59,6 +65,7 @@ static void likeness_deinit(struct likeness *likeness)
 	heap_array_deinit(&likeness->flexible);
 	heap_array_deinit(&likeness->choices);
 	heap_array_deinit(&likeness->types);
+	heap_array_deinit(&likeness->claims);
 	heap_hash_table_deinit(&likeness->by_key);
 	free(likeness->modules);
 	heap_hash_table_deinit(&likeness->by_type);
@@ -507,14 +514,17 @@ static struct heap_error *gather_rivals(const struct inference *inference,
 	const size_t count = likeness->structs.count;
 	uint64_t size = inference_size(inference, object);
 	uint64_t least = size - inference_slack(inference, object);
+	size_t first = heap_partition_point(at, (size_t)0, count,
+					    layouts_size(layouts, structs[at]) < least);
+	size_t end =
+		heap_partition_point(at, first, count, layouts_size(layouts, structs[at]) <= size);
 
-	for (size_t i = heap_partition_point(at, (size_t)0, count,
-					     layouts_size(layouts, structs[at]) < least);
-	     i < count && layouts_size(layouts, structs[i]) <= size; i++)
+	for (size_t i = first; i < end; i++)
 		HEAP_TRY(consider(inference, likeness, object, pointers, structs[i], best));
 	for (size_t i = 0; i < likeness->flexible.count; i++)
 		HEAP_TRY(consider(inference, likeness, object, pointers,
 				  likeness->flexible.items[i], best));
+	likeness->comparisons += (LOOKS + end - first + likeness->flexible.count) / LOOKS;
 	return NULL;
 }
 
@@ -586,6 +596,7 @@ static struct heap_error *choose(const struct inference *inference, struct liken
 	struct choice choice;
 
 	HEAP_TRY(find_choice(inference, likeness, object, HEAP_NO_TYPE, all, &choice));
+	likeness->comparisons += choice.count;
 	// Its content, which is a page of the process away, is read only if there is a choice.
 	if (choice.count == 0)
 		return NULL;
@@ -600,6 +611,7 @@ static struct heap_error *choose(const struct inference *inference, struct liken
 			 ? find_choice(inference, likeness, object, HEAP_NO_TYPE, true, &choice)
 			 : find_choice(inference, likeness, object, best.claim.type, false,
 				       &choice));
+	likeness->comparisons += choice.count;
 	for (size_t i = choice.first; i < choice.first + choice.count; i++) {
 		heap_type_id type = likeness->types.items[i];
 
@@ -624,6 +636,15 @@ static struct heap_error *find(const struct inference *inference, struct likenes
 	return NULL;
 }
 
+// True if the last pass takes too long: there are thousands of structs of a size, and what leaked leads to anything.
+static bool is_too_much(const struct inference *inference, const struct likeness *likeness)
+{
+	return likeness->is_last &&
+	       likeness->comparisons >
+		       LAST_COMPARISONS +
+			       OBJECT_COMPARISONS * (uint64_t)inference->capture->objects.count;
+}
+
 // Finds the blocks that roots lead to.
 HEAP_MUST_CHECK
 static struct heap_error *reach(const struct heap_snapshot *snapshot, struct heap_bfs *reached)
@@ -633,6 +654,36 @@ static struct heap_error *reach(const struct heap_snapshot *snapshot, struct hea
 		heap_bfs_add(reached, snapshot->root_edges[i].target);
 	progress_steps(snapshot->edge_count);
 	return heap_bfs_run(reached, &(struct heap_bfs_options){ 0 });
+}
+
+// Gathers the claims. Where it takes too long, there are none: which blocks come first must not decide.
+HEAP_MUST_CHECK
+static struct heap_error *gather_claims(const struct inference *inference,
+					struct likeness *likeness, const struct heap_bfs *reached,
+					uint64_t *words)
+{
+	const heap_object_id count = inference->capture->objects.count;
+	const struct claims *claims = &inference->claims;
+
+	for (heap_object_id i = claims_next(claims, RANK_NONE, 0, count);
+	     i < count && !progress_is_late(); i = claims_next(claims, RANK_NONE, i + 1, count)) {
+		struct layout_claim claim;
+
+		progress_step();
+		if (!claims_lack(claims, i) || inference_prefix(inference, i) != 0 ||
+		    (likeness->is_last && heap_bfs_has(reached, i)))
+			continue;
+		HEAP_TRY(find(inference, likeness, i, words, &claim));
+		if (is_too_much(inference, likeness)) {
+			likeness->claims.count = 0;
+			return NULL;
+		}
+		if (claim.fit != LAYOUT_NONE)
+			HEAP_TRY(heap_array_append(&likeness->claims,
+						   (struct claim){ i, claim.type, claim.elements,
+								   HEAP_EVIDENCE_VOTE, false }));
+	}
+	return NULL;
 }
 
 struct heap_error *likeness_claim(struct inference *inference, bool is_last, uint64_t *claimed)
@@ -655,21 +706,9 @@ struct heap_error *likeness_claim(struct inference *inference, bool is_last, uin
 	snapshot.object_count = count; // else it is known when it is written
 	if (is_last)
 		HEAP_TRY(reach(&snapshot, &reached));
-	for (heap_object_id i = claims_next(claims, RANK_NONE, 0, count);
-	     i < count && !progress_is_late(); i = claims_next(claims, RANK_NONE, i + 1, count)) {
-		struct layout_claim claim;
-
-		progress_step();
-		if (!claims_lack(claims, i) || inference_prefix(inference, i) != 0 ||
-		    (is_last && heap_bfs_has(&reached, i)))
-			continue;
-		HEAP_TRY(find(inference, &likeness, i, words, &claim));
-		if (claim.fit == LAYOUT_NONE)
-			continue;
-		++*claimed;
-		HEAP_TRY(claims_add(&inference->claims, RANK_VOTE,
-				    &(struct claim){ i, claim.type, claim.elements,
-						     HEAP_EVIDENCE_VOTE, false }));
-	}
+	HEAP_TRY(gather_claims(inference, &likeness, &reached, words));
+	for (size_t i = 0; i < likeness.claims.count; i++)
+		HEAP_TRY(claims_add(&inference->claims, RANK_VOTE, &likeness.claims.items[i]));
+	*claimed += likeness.claims.count;
 	return NULL;
 }
