@@ -55,6 +55,7 @@ struct likeness {
 	uint64_t standard;    // the bits of modules that hold a standard library alone
 	uint64_t *modules;    // [types] a bit for each module that has it, LIVE and UNPOINTED
 	uint64_t comparisons; // that were made, by the last pass
+	bool has_unknown; // a module's types are not known: what leaked may be its own, and like the program's
 	bool is_last; // what pointers lead to need not have a name yet, of blocks that nothing known leads to
 };
 
@@ -83,7 +84,7 @@ static void count(struct known *known, enum rank rank)
 
 static bool are_enough(const struct likeness *likeness, const struct known *known)
 {
-	return known->pointed >= (likeness->is_last ? 1 : LEAST_BLOCKS) ||
+	return known->pointed >= (likeness->is_last && !likeness->has_unknown ? 1 : LEAST_BLOCKS) ||
 	       known->others >= LEAST_BLOCKS;
 }
 
@@ -225,6 +226,9 @@ static struct heap_error *note_modules(const struct inference *inference, struct
 
 		if (heapsnap_is_standard_library(module->path))
 			likeness->standard |= UINT64_C(1) << i % 62;
+		else if (module->path[0] == '/' &&
+			 (!module->type_map || module->debug.types.count <= 1))
+			likeness->has_unknown = true;
 		for (uint32_t j = 0; module->type_map && j < module->debug.types.count; j++)
 			likeness->modules[module->type_map[j]] |= UINT64_C(1) << i % 62;
 	}
@@ -631,7 +635,7 @@ static struct heap_error *find(const struct inference *inference, struct likenes
 	// A block of another size than the known ones cannot be like any.
 	if (find_known(likeness, inference_size(inference, object)) < likeness->known.count)
 		HEAP_TRY(choose(inference, likeness, object, false, words, result));
-	if (result->fit == LAYOUT_NONE && likeness->is_last)
+	if (result->fit == LAYOUT_NONE && likeness->is_last && !likeness->has_unknown)
 		HEAP_TRY(choose(inference, likeness, object, true, words, result));
 	return NULL;
 }

@@ -12,7 +12,8 @@
  * well.
  *
  * At last, for what no root leads to, one block in use is enough; or none, if the pointers in it lead to a struct that
- * is likely by its own, too. How well contents agree does not decide between two types then, and texts alone,
+ * is likely by its own, too; but where a library's types are not known, which may have leaked what looks like the program's,
+ * neither is. How well contents agree does not decide between two types then, and texts alone,
  * which may be an array of texts, are not enough.
  */
 
