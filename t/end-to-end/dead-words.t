@@ -61,6 +61,49 @@ for my $flags ('-O0', '-O2') {
         'those that only stale words lead to are leaked' or diag explain $leaks;
 }
 
+# Behind the letters of a string is what was there before: the one word that is among them is a pointer.
+my $tails = <<'END';
+#include "dumper/heapsnap.h"
+#include <string>
+#include <vector>
+struct Node { long number; double weight; Node *next; };
+struct Holder { long id; std::string text; };
+std::string *single;
+std::vector<std::string> *list;
+Holder *holder;
+std::string fixed;
+__attribute__((noinline)) static Node *make(long number) { return new Node{ number, 0.5, nullptr }; }
+static void fill(std::string &text, long number)
+{
+	text.reserve(100);
+	text = "a text of some length: ";
+	text.resize(24);
+	Node *inside = make(number);
+	text.append((const char *)&inside, sizeof(inside));
+	((Node *volatile *)text.data())[6] = make(100 + number);
+	((Node *volatile *)text.data())[9] = make(100 + number);
+}
+int main(int argc, char **argv)
+{
+	single = new std::string;
+	fill(*single, 1);
+	list = new std::vector<std::string>(3);
+	for (int i = 0; i < 3; i++)
+		fill((*list)[i], 2 + i);
+	holder = new Holder;
+	fill(holder->text, 5);
+	fill(fixed, 6);
+	return argc > 1 ? heapsnap_dump(argv[1]) | heapsnap_wait() : 2;
+}
+END
+for my $flags ('-O0', '-O2') {
+    my $file = Heapsh::capture_source("$directory/tails.cc", "g++ $flags", text => $tails);
+    is_deeply [map { "$_->{direct_objects} $_->{type}" } @{ Heapsh::ask_json($file, 'leaks')->{groups} }], ['12 struct Node'],
+        "$flags: what only stale words behind a string's letters lead to is leaked";
+    is Heapsh::ask($file, 'find', '--count', 'type', 'Node', 'reachable') =~ s/,.*//sr, 'Total: 6 objects',
+        '... but not what a word among its letters leads to';
+}
+
 # Each kind of value holds some nodes, and has stale pointers to others.
 my $spare = <<'END';
 #include "dumper/heapsnap.h"

@@ -725,20 +725,22 @@ heap_type_id held_parts_alternative(struct held_parts *held, heap_type_id type, 
 
 // --- blocks with room to spare ---------------------------------------------------
 
-// The type of the vector or deque that an offset in a value lies in; HEAP_NO_TYPE: in none.
+// The type of the vector, deque or string that an offset in a value lies in; HEAP_NO_TYPE: in none.
 static heap_type_id find_owner(struct held_parts *held, heap_type_id id, uint64_t *offset,
 			       int depth)
 {
 	const struct heap_types *types = held->types;
 
 	id = heap_types_strip(types, id);
-	if (depth == MAX_DEPTH || !(concern_of(held, id) & HAS_OWNERS) || !take_step(held))
+	if (depth == MAX_DEPTH || !(concern_of(held, id) & (HAS_OWNERS | HAS_STRINGS)) ||
+	    !take_step(held))
 		return HEAP_NO_TYPE;
 
 	const struct heap_type *type = &types->types[id];
 	enum container container = held->container[id];
 
-	if (container == VECTOR || container == DEQUE || container == SPLIT_DEQUE)
+	if (container == VECTOR || container == DEQUE || container == SPLIT_DEQUE ||
+	    container == STRING)
 		return *offset < type->size ? id : HEAP_NO_TYPE;
 	if (type->kind == HEAP_TYPE_ARRAY) {
 		uint64_t size = heap_types_size(types, type->target);
@@ -749,7 +751,8 @@ static heap_type_id find_owner(struct held_parts *held, heap_type_id id, uint64_
 	for (uint32_t i = 0; heap_types_has_members(type) && i < type->members; i++) {
 		const struct heap_member *member = &types->members[type->first_member + i];
 
-		if (*offset < member->offset || !(concern_of(held, member->type) & HAS_OWNERS))
+		if (*offset < member->offset ||
+		    !(concern_of(held, member->type) & (HAS_OWNERS | HAS_STRINGS)))
 			continue;
 
 		uint64_t size = heap_types_size(types, member->type);
@@ -809,6 +812,26 @@ static struct heap_error *note_vector(struct held_parts *held, uint64_t address,
 	    words[2] - start > size || size - (words[1] - start) < WORD)
 		return NULL;
 	return add_range(held, target, words[2] - start, 0, words[1] - start);
+}
+
+// Nothing is behind the letters of a string, whatever its capacity. Few blocks have pointers there.
+HEAP_MUST_CHECK
+static struct heap_error *note_string(struct held_parts *held, uint64_t address,
+				      heap_object_id target)
+{
+	const struct heap_snapshot *snapshot = &held->capture->snapshot;
+	const struct objects *objects = &held->capture->objects;
+	uint32_t last = snapshot->edge_first[target + 1];
+	uint64_t words[3];
+
+	if (last == snapshot->edge_first[target])
+		return NULL;
+	pages_read(held->pages, address, words, sizeof(words));
+	if (words[0] != objects_address(objects, target) || words[1] > words[2] ||
+	    words[2] >= objects_size(objects, target) ||
+	    snapshot->edge_slot[last - 1] * (uint64_t)WORD <= words[1])
+		return NULL;
+	return add_range(held, target, words[2] + 1, 0, words[1] + 1);
 }
 
 // An end of a deque: an element, the chunk that it is in, and where the map leads to the chunk.
@@ -925,8 +948,9 @@ struct heap_error *held_parts_note(struct held_parts *held, heap_type_id type, u
 	uint64_t inside = offset, size;
 	heap_type_id owner;
 
-	if (address == 0 || type == HEAP_NO_TYPE || !(concern_of(held, type) & HAS_OWNERS) ||
-	    !(concern_at(held, type, offset) & HAS_OWNERS))
+	if (address == 0 || type == HEAP_NO_TYPE ||
+	    !(concern_of(held, type) & (HAS_OWNERS | HAS_STRINGS)) ||
+	    !(concern_at(held, type, offset) & (HAS_OWNERS | HAS_STRINGS)))
 		return NULL;
 	size = heap_types_size(held->types, type);
 	held->steps = MAX_STEPS;
@@ -940,6 +964,8 @@ struct heap_error *held_parts_note(struct held_parts *held, heap_type_id type, u
 		return is_start_of_vector(held->types, owner, inside)
 			       ? note_vector(held, address + offset, target)
 			       : NULL;
+	case STRING:
+		return inside == 0 ? note_string(held, address + offset, target) : NULL;
 	case DEQUE:
 		return note_deque(held, address + offset - inside, inside, target);
 	case SPLIT_DEQUE:

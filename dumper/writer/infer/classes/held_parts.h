@@ -6,7 +6,7 @@
  * The parts of C++ values that hold something. The others are memory that is not cleared, in which old
  * pointers lie: such words are dead.
  *
- *	std::string            its own buffer, while a long text is elsewhere
+ *	std::string            its own buffer, while a long text is elsewhere; of that one, what is behind its letters
  *	std::map, set          the word of what compares, if that is an empty class
  *	std::optional          the value, while there is none
  *	std::variant           what only other alternatives use
