@@ -51,12 +51,12 @@ struct likeness {
 	struct HEAP_ARRAY(struct choice) choices;
 	struct heap_hash_table by_key;          // of choices
 	struct HEAP_ARRAY(heap_type_id) types;  // of choices
-	struct HEAP_ARRAY(struct claim) claims; // that are found
+	struct HEAP_ARRAY(struct claim) claims; // of the last pass
 	uint64_t standard;    // the bits of modules that hold a standard library alone
 	uint64_t *modules;    // [types] a bit for each module that has it, LIVE and UNPOINTED
 	uint64_t comparisons; // that were made, by the last pass
 	bool has_unknown; // a module's types are not known: what leaked may be its own, and like the program's
-	bool is_last; // what pointers lead to need not have a name yet, of blocks that nothing known leads to
+	bool is_last; // nothing else is left: what no root leads to may lead to what has no name yet
 };
 
 static void likeness_deinit(struct likeness *likeness)
@@ -660,11 +660,29 @@ static struct heap_error *reach(const struct heap_snapshot *snapshot, struct hea
 	return heap_bfs_run(reached, &(struct heap_bfs_options){ 0 });
 }
 
-// Gathers the claims. Where it takes too long, there are none: which blocks come first must not decide.
+// Claims a block. The last pass gathers its claims first: see claim_all().
 HEAP_MUST_CHECK
-static struct heap_error *gather_claims(const struct inference *inference,
-					struct likeness *likeness, const struct heap_bfs *reached,
-					uint64_t *words)
+static struct heap_error *claim_block(struct inference *inference, struct likeness *likeness,
+				      heap_object_id object, const struct layout_claim *claim,
+				      uint64_t *claimed)
+{
+	const struct claim own = { object, claim->type, claim->elements, HEAP_EVIDENCE_VOTE,
+				   false };
+
+	if (claim->fit == LAYOUT_NONE)
+		return NULL;
+	if (likeness->is_last)
+		return heap_array_append(&likeness->claims, own);
+	++*claimed;
+	return claims_add(&inference->claims, RANK_VOTE, &own);
+}
+
+// Claims the blocks that have no name. Where the last pass takes too long, it claims none: which blocks come first must
+// not decide.
+HEAP_MUST_CHECK
+static struct heap_error *claim_all(struct inference *inference, struct likeness *likeness,
+				    const struct heap_bfs *reached, uint64_t *words,
+				    uint64_t *claimed)
 {
 	const heap_object_id count = inference->capture->objects.count;
 	const struct claims *claims = &inference->claims;
@@ -678,15 +696,13 @@ static struct heap_error *gather_claims(const struct inference *inference,
 		    (likeness->is_last && heap_bfs_has(reached, i)))
 			continue;
 		HEAP_TRY(find(inference, likeness, i, words, &claim));
-		if (is_too_much(inference, likeness)) {
-			likeness->claims.count = 0;
+		if (is_too_much(inference, likeness))
 			return NULL;
-		}
-		if (claim.fit != LAYOUT_NONE)
-			HEAP_TRY(heap_array_append(&likeness->claims,
-						   (struct claim){ i, claim.type, claim.elements,
-								   HEAP_EVIDENCE_VOTE, false }));
+		HEAP_TRY(claim_block(inference, likeness, i, &claim, claimed));
 	}
+	*claimed += likeness->claims.count;
+	for (size_t i = 0; i < likeness->claims.count; i++)
+		HEAP_TRY(claims_add(&inference->claims, RANK_VOTE, &likeness->claims.items[i]));
 	return NULL;
 }
 
@@ -710,9 +726,5 @@ struct heap_error *likeness_claim(struct inference *inference, bool is_last, uin
 	snapshot.object_count = count; // else it is known when it is written
 	if (is_last)
 		HEAP_TRY(reach(&snapshot, &reached));
-	HEAP_TRY(gather_claims(inference, &likeness, &reached, words));
-	for (size_t i = 0; i < likeness.claims.count; i++)
-		HEAP_TRY(claims_add(&inference->claims, RANK_VOTE, &likeness.claims.items[i]));
-	*claimed += likeness.claims.count;
-	return NULL;
+	return claim_all(inference, &likeness, &reached, words, claimed);
 }
