@@ -67,6 +67,12 @@ BEGIN {
             'struct t# { long numbers[2 + # % 3]; char data[]; } *p#;',
             'struct base *made = (void *)((char *)calloc(1, 56) + 16); made->number = i; made->next = i ? all[i - 1] : 0; all[i] = (void *)made;',
         ],
+        lost => [
+            "#include <string.h>\nstruct base { long number; };",
+            'struct t# { struct t# *next; char *name; long first[# % 5]; struct base *other; long last[5 - # % 5]; } *p#;',
+            'long *made = calloc(1, 64); if (i % 1000) { made[0] = (long)all[i - 1]; made[2 + i % 5] = (long)all[i - i % 7 % (i % 1000)]; }'
+                . ' made[1] = (long)strdup("a text of it"); all[i] = (void *)made; if (i % 1000 == 999) memset(all, 0, 8 * (i + 1));',
+        ],
         groups => [
             'struct base { int kind; struct base *next; };',
             'struct t# { struct base base; double value; long number; } *p#;',
@@ -94,7 +100,7 @@ sub make_family {
 # all of them for each one would take the square of their number.
 SKIP: {
     my $why = Heapsh::attach_refusal();
-    skip $why, 20 if $why;
+    skip $why, 24 if $why;
     for my $shape (qw(chain links)) {
         check("attached: $shape", 0, map { info_attached('steps', $shape, $_) } 5_000, 20_000);
     }
