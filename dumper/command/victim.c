@@ -211,7 +211,7 @@ struct heap_error *victim_find(struct process *process, struct process_threads *
 		if (stopped)
 			return NULL;
 		HEAP_TRY(process_threads_find(process, threads, &added));
-		// Of the threads of the program before, the first has the same number, and may be traced still.
+		// The first thread of the program before has the same number, and may be traced still.
 		if ((added == 0 && are_gone(threads)) || process_program(process) != program)
 			return process_threads_lost(process);
 		usleep(LOOK_US);

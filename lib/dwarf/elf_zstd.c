@@ -10,7 +10,7 @@
 
 enum {
 	COMPRESSED_BY_ZSTD = 2, // ELFCOMPRESS_ZSTD, which older headers lack
-	// Of the bytes to what is packed: debug information has 2 to 10, tables of zeros more.
+	// The bytes by what is packed are 2 to 10 for debug information, and more for tables of zeros.
 	RATIO_MAX = 1024,
 };
 

@@ -39,7 +39,7 @@ struct Stop {
 	std::unique_ptr<Address> where;
 };
 
-// What it has may be empty: then its pointers lead to itself.
+// Its containers may be empty: then its pointers lead to itself.
 struct Visitor {
 	std::list<long> visits;
 	std::map<long, Address *> hosts;

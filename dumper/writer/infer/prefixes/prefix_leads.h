@@ -3,7 +3,7 @@
 #define PREFIX_LEADS_H
 
 /**
- * What the hints on one block say of a prefix: the *lead* is where the slots lead to whose type says something. Whether the bytes
+ * Hints on one block say whether it has a prefix: the *lead* is where the slots lead to whose type says something. Whether the bytes
  * before it are a prefix, all blocks with such a lead tell together (block_prefixes.h).
  *
  *	block ─▶ 16 bytes
@@ -23,7 +23,7 @@ struct prefix_lead {
 	heap_type_id storage; /**< the header, if it is a struct that ends in bytes at the lead */
 };
 
-/** What one block is, as its lead, size and contents have it. */
+/** The answer of one block, as its lead, size and contents have it. */
 enum prefix_reading {
 	READING_OTHER,
 	READING_PREFIX,

@@ -22,6 +22,14 @@ static bool is_named(const struct inference *inference, heap_object_id object)
 	       inference_type(inference, object) != HEAP_NO_TYPE;
 }
 
+// True for an object of characters, or without a name that has letters.
+static bool holds_text(const struct inference *inference, heap_object_id object)
+{
+	return is_named(inference, object) ? layouts_is_character(&inference->layouts,
+								  inference_type(inference, object))
+					   : is_text(inference, object);
+}
+
 // The pointer that an object has where a type has a slot; UINT32_MAX: there is none.
 static uint32_t find_edge(const struct inference *inference, heap_object_id object,
 			  const struct heap_slot *slot)
@@ -61,11 +69,7 @@ static uint32_t prove_other(const struct inference *inference, uint32_t edge, he
 	}
 	if (!layouts_is_character(&inference->layouts, pointee) || interior != 0)
 		return 0;
-	if (is_named(inference, target))
-		return layouts_is_character(&inference->layouts, inference_type(inference, target))
-			       ? AGREEMENT_TEXT
-			       : 0;
-	return is_text(inference, target) ? AGREEMENT_TEXT : 0;
+	return holds_text(inference, target) ? AGREEMENT_TEXT : 0;
 }
 
 uint32_t agreement_prove_target(const struct inference *inference, heap_object_id object,
@@ -203,11 +207,7 @@ bool agreement_is_all_texts(const struct inference *inference, const struct cont
 		count += content->words[i] != 0;
 	for (uint32_t i = first; i < end && count == end - first; i++) {
 		progress_step();
-		if (is_named(inference, snapshot->edge_target[i])
-			    ? !layouts_is_character(
-				      &inference->layouts,
-				      inference_type(inference, snapshot->edge_target[i]))
-			    : !is_text(inference, snapshot->edge_target[i]))
+		if (!holds_text(inference, snapshot->edge_target[i]))
 			return false;
 	}
 	return count == end - first;

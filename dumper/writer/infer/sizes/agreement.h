@@ -17,8 +17,8 @@
 enum {
 	AGREEMENT_AHEAD = 1, /**< a pointer to what may be such a struct by its size and contents */
 	AGREEMENT_TEXT = 1,  /**< a char * to a text */
-	AGREEMENT_STRUCT =
-		2, /**< a pointer to a struct whose name is good, or to one ahead whose pointers prove something */
+	/** A pointer to a struct whose name is good, to one ahead whose pointers prove something, or into the block itself. */
+	AGREEMENT_STRUCT = 2,
 };
 
 struct agreement {

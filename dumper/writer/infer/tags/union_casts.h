@@ -3,7 +3,7 @@
 #define UNION_CASTS_H
 
 /**
- * What code casts the void pointers of unions to. Which member of a union holds is not known: the structs
+ * Code tells what it casts the void pointers of unions to. Which member of a union holds is not known: the structs
  * of all of them are alternatives.
  *
  *	struct value { enum kind kind; union { struct list list; struct { void *compiled; } pattern; }; };

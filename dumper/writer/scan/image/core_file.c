@@ -571,7 +571,7 @@ struct heap_error *core_open(struct core *core, const char *path, const char *sy
 	CLEANUP_ARRAY struct mapped_files files = { 0 };
 	Elf64_Ehdr header;
 
-	// What heapsnap has unpacked, or read from a pipe, has no name that says anything.
+	// A file that heapsnap has unpacked, or read from a pipe, has no name that says anything.
 	const char *name = strncmp(path, "/dev/fd/", 8) == 0 ? "the input" : path;
 
 	*core = (struct core){ .descriptor = open(path, O_RDONLY | O_CLOEXEC) };
